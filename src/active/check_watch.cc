@@ -6,11 +6,11 @@ namespace galen::active {
 
 Status CheckWatch::Continue(std::string_view doing) {
   const Time now = options_.now();
-  const bool stopped = state_.Update([&](State& state) {
-    if (!state.stopped) state.view.doing = doing;
-    return state.stopped;
-  });
-  if (stopped) return Cancelled("interrupted");
+  {
+    MutexLock lock(mu_);
+    if (state_.stopped) return Cancelled("interrupted");
+    state_.view.doing = doing;
+  }
   if (now >= options_.end) return DeadlineExceeded("the time is over");
   return CheckTemperature(now);
 }
@@ -23,33 +23,42 @@ Status CheckWatch::CheckTemperature(Time now) {
     const Call call(*this, "reading the temperature");
     temperature = options_.temperature();
   }
-  state_.Update([&](State& state) { state.view.temperature = temperature; });
+  {
+    MutexLock lock(mu_);
+    state_.view.temperature = temperature;
+  }
   if (!temperature || *temperature <= options_.temperature_most) return OkStatus();
   return FailedPrecondition("too hot: {:g} °C exceeds {:g} °C", *temperature,
                             options_.temperature_most);
 }
 
 void CheckWatch::Stop() {
-  state_.Update([](State& state) { state.stopped = true; });
+  MutexLock lock(mu_);
+  state_.stopped = true;
 }
 
 CheckWatch::View CheckWatch::Look() const {
-  State state = state_.Get();
-  // The time after the state: a call that begins in between would last less than nothing.
+  State state;
+  {
+    MutexLock lock(mu_);
+    state = state_;
+  }
+  // The clock is read after the state. Read before it, a call that begins in between would seem to
+  // have begun in the future.
   if (!state.view.call.empty()) state.view.lasts = options_.now() - state.entered;
   return std::move(state.view);
 }
 
 void CheckWatch::Enter(std::string_view name) {
   const Time now = options_.now();
-  state_.Update([&](State& state) {
-    state.view.call = name;
-    state.entered = now;
-  });
+  MutexLock lock(mu_);
+  state_.view.call = name;
+  state_.entered = now;
 }
 
 void CheckWatch::Leave() {
-  state_.Update([](State& state) { state.view.call.clear(); });
+  MutexLock lock(mu_);
+  state_.view.call.clear();
 }
 
 }  // namespace galen::active

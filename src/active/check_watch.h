@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/guarded.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/time.h"
 
@@ -74,7 +74,8 @@ class CheckWatch {
 
   const Options options_;
   std::optional<Time> looked_;  // at the temperature; the check's own
-  Guarded<State> state_;        // a loop would not do: the check must not wait for one
+  mutable Mutex mu_;            // a loop would not do: the check must not wait for one
+  State state_ GALEN_GUARDED_BY(mu_);
 };
 
 }  // namespace galen::active

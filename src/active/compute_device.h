@@ -1,5 +1,7 @@
 // A device that an active check computes on: the processor of this machine (CpuDevice) or a GPU
 // (CudaDevice). Calls block and may hang for ever, so none is made on a loop; one thread at a time.
+// Also the patterns that its memory is filled with and should still hold: a word for each place, so
+// that neither side keeps a copy. These are pure; the kernels (kernels.ptx) compute the same.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +14,7 @@
 
 namespace galen::active {
 
-// What memory is filled with and should still hold: a word for each place, so that neither side
-// keeps a copy. Values; pure. The kernels (kernels.ptx) compute the same.
-
-// Numbers as the kernels have them.
+// How a pattern's words are made; numbers as the kernels have them.
 enum class PatternKind : std::uint32_t {
   kRotated = 0,  // `argument`, rotated left by the place: ones and zeros walk, constants stay
   kAddress = 1,  // `argument` and eight times the place: a word that went elsewhere shows

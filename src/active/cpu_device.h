@@ -1,5 +1,6 @@
 // The processor and the memory of this machine, for machines without a GPU and as the reference of
-// what kernels mean.
+// what kernels mean. Calls compute on the thread that makes them, for up to seconds, so never on a
+// loop; any thread, one at a time.
 #pragma once
 
 #include <map>

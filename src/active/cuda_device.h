@@ -1,4 +1,6 @@
-// A GPU through the CUDA driver API.
+// A GPU through the CUDA driver API. Each call makes the device's context that of the calling
+// thread first, so any thread may call, one at a time for all devices of a CudaDriver. Calls block
+// until the GPU has done the work, and may hang: never on a loop.
 #pragma once
 
 #include <memory>

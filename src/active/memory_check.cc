@@ -74,8 +74,8 @@ Finding MemoryCheck::Describe(const Pattern& pattern, const Words& chunk, const 
   const bool read = device_->Download(address, bytes).ok();
   const std::uint64_t seen = std::bit_cast<std::uint64_t>(bytes);
   const std::uint64_t differs = read ? seen ^ PatternWord(pattern, wrong.first) : 0;
-  // Read once more it may be right, or not be read; then all that is known is which bits were
-  // wrong.
+  // The second reading may be right, or fail; then all that is known is which bits were wrong at
+  // the first.
   const std::string which = BitsText(differs != 0 ? differs : wrong.bits);
   return Finding{
       .code = std::string(kMemoryWrong),

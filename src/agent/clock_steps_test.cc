@@ -22,7 +22,7 @@ class ClockStepsTest : public ::testing::Test {
   ClockSteps steps_{loop_};
 };
 
-// A loop whose thread loses its CPU for a while after it has read the clock that nobody sets.
+// A loop whose thread loses its CPU for a while after it has read the monotonic clock.
 class BusyLoop final : public Loop {
  public:
   Time Now() const override {
@@ -37,7 +37,7 @@ class BusyLoop final : public Loop {
   void Post(Task) override {}
   [[nodiscard]] Timer At(Time, Task) override { return {}; }
 
-  // The next readings of the clock that nobody sets are each followed by 150 ms without a CPU.
+  // After each of the next readings of the monotonic clock the thread has no CPU for 150 ms.
   void PauseAfter(int readings) { pauses_ = readings; }
   void SetBack(Duration by) { set_back_ += by; }
 

@@ -1,6 +1,7 @@
 // A program's command line: flags, subcommands, --help, --version. CLI11 behind it. Only main uses
-// it: Add… what there is, Parse once, then Run. The variables given to Add… are borrowed and
-// outlive this; they are written when Parse returns nullopt. Defaults are what they hold before.
+// it, on one thread and before any loop: Add… what there is, Parse once, then Run. The variables
+// given to Add… are borrowed and outlive this; they are written when Parse returns nullopt.
+// Defaults are what they hold before.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ TEST(Thread, HandlesNoSignalAndLeavesItsStarterAsItWas) {
   }
 }
 
-// A stack that finds no room stands for a machine that has none left.
+// A stack too large for memory plays a machine that has no room for another thread.
 TEST(Thread, ThatCannotBeStartedIsAnErrorWithWhatToRaise) {
   pthread_attr_t usual, huge;
   ASSERT_EQ(pthread_getattr_default_np(&usual), 0);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/liveness.h"
 #include "base/loop/epoll_loop.h"
 #include "cli/interrupt.h"
 
@@ -19,15 +19,16 @@ StatusOr<T> Await(EpollLoop& loop,
                   const Interrupt* interrupt = nullptr) {
   const auto interrupted = [&] { return interrupt != nullptr && interrupt->raised(); };
   if (interrupted()) return interrupt->why();
-  // Shared with the callback, which may still come after an interrupt has ended the wait.
-  const auto answer = std::make_shared<std::optional<StatusOr<T>>>();
-  start([answer, &loop](StatusOr<T> result) {
-    answer->emplace(std::move(result));
+  std::optional<StatusOr<T>> answer;
+  const Liveness waiting;  // the callback may still come after an interrupt has ended the wait
+  start([&answer, &loop, watch = Liveness::Watch(waiting)](StatusOr<T> result) {
+    if (!watch.alive()) return;
+    answer.emplace(std::move(result));
     loop.Stop();
   });
-  while (!*answer && !interrupted()) loop.Run();
-  if (!*answer) return interrupt->why();
-  return std::move(**answer);
+  while (!answer && !interrupted()) loop.Run();
+  if (!answer) return interrupt->why();
+  return *std::move(answer);
 }
 
 }  // namespace galen::cli

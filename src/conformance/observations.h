@@ -115,7 +115,7 @@ struct ClaimRef {
   std::string ns, name, uid;
 };
 
-// A device that the driver says it prepared; as it came.
+// A device that the driver says it prepared; unchecked.
 struct PreparedDeviceSeen {
   std::vector<std::string> requests;
   std::string pool, device;

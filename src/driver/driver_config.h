@@ -72,7 +72,7 @@ struct KindSpec {
   std::string_view name;          // of its subcommand: `galen-driver gpu`
   std::string_view summary;       // its devices, for --help
   std::string_view driver;        // the driver's name unless --name says another
-  const std::string_view* rules;  // the built-in table; null: there is none
+  const std::string_view* rules;  // the table built into the program; null: there is none
   bool simulated = false;         // there are no such devices
   bool reads_files = false;       // the signs of its rules may be files below /sys
   void (*add_flags)(Flags& flags, DriverConfig& config);

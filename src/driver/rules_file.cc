@@ -34,14 +34,16 @@ void RulesFile::Start() {
 }
 
 void RulesFile::Look() {
-  auto reading = std::make_shared<Reading>(Reading{calls_.read, calls_.parse, last_text_});
-  parts_.queue->Run([reading] { reading->Do(); },
-                    [this, reading, alive = Liveness::Watch(liveness_)] {
-                      if (alive.alive()) OnRead(*reading);
-                    });
+  RunFor(
+      liveness_, *parts_.queue,
+      [reading = Reading{calls_.read, calls_.parse, last_text_}]() mutable {
+        reading.Do();
+        return std::move(reading);
+      },
+      [this](Reading reading) { OnRead(std::move(reading)); });
 }
 
-void RulesFile::OnRead(Reading& reading) {
+void RulesFile::OnRead(Reading reading) {
   Start();
   if (!reading.text.ok()) return Note(reading.text.status());
   if (reading.table) {

@@ -49,7 +49,7 @@ class RulesFile {
  private:
   struct Reading;
   void Look();
-  void OnRead(Reading& reading);
+  void OnRead(Reading reading);
   // OK: it is in force now, or was already.
   Status Take(StatusOr<probes::RuleTable> table);
   void Note(const Status& status);

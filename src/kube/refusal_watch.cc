@@ -12,7 +12,7 @@ namespace galen::kube {
 namespace {
 
 constexpr int kForbidden = 403;
-// A Status object with a sentence in it; more is not looked at.
+// Enough for a Status object with one sentence; the rest of a longer body is not read.
 constexpr std::size_t kBodyBytesMax = 8 * 1024;
 constexpr std::size_t kTextBytesMax = 300;
 

@@ -253,8 +253,8 @@ void Watcher::Impl::OnErrorEvent(const Status& status) {
   BackOff(too_often ? State::kListing : State::kWatching);
 }
 
-// The connection, or sense, was lost: take up where we were. A page that came in part is asked for
-// again; its items replace themselves.
+// The connection was lost, or sent what cannot be read: go on where we were. A page of which only a
+// part came is requested again; items that came twice replace themselves.
 void Watcher::Impl::OnLost(const Status& status) {
   Report(status);
   const bool broken = status.code() == Code::kDataLoss || status.code() == Code::kResourceExhausted;

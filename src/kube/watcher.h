@@ -59,9 +59,8 @@ class Watcher {
 
   // Once.
   void Start();
-  // When something of the kind was last received, or a request for it ended in order; nullopt:
-  // never. What happened since may be unknown, however late it is noticed that a connection is
-  // dead.
+  // When an event or object of this kind was last received, or a request for them succeeded;
+  // nullopt: never. What happened later may be unknown here: a dead connection is noticed late.
   std::optional<Time> last_contact() const;
 
  private:

@@ -98,7 +98,7 @@ class FakeNetwork::Impl::Dialer final : public net::Dialer {
   const LinkWeather& weather_;
 };
 
-// Without connections nobody feels the weather, and the loop can become idle.
+// Without connections there is nothing to disturb, and no timer keeps the loop from being idle.
 void FakeNetwork::Impl::WatchWeather() {
   if (weather || connections.empty()) return;
   weather = loop.After(kWeatherPeriod, [this] { LookAtWeather(); });

@@ -23,9 +23,9 @@ net::HttpRequest MakeRequest(std::string_view method, std::string_view message) 
           .body = Frame(message)};
 }
 
-// How an answer's messages are taken when not all at once: one at a time.
+// For an answer whose messages are taken one at a time, so that long ones wait at the sender.
 struct Pace {
-  // A long message is one past half of it: nghttp2 gives a window back in halves.
+  // Messages above half of it are long: nghttp2 reopens a window only once half of it is used.
   std::size_t window_bytes = 0;
   std::function<void(std::size_t)> on_long;
   std::function<void()> on_ending;

@@ -1,5 +1,5 @@
-// What the readers of facts share: whose end is judged, when it was, and which devices count; and
-// how they write times. Internal to this room; the evidence is borrowed.
+// What all who derive facts from evidence share: which Pod's end is judged, when it was, which
+// devices count, and how times are written. Internal to this room; the evidence is borrowed.
 #pragma once
 
 #include <optional>

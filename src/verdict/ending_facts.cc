@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kAtOnce = std::chrono::seconds(10);
 constexpr int kRepeatedRestarts = 3;
-// POSIX shells and container runtimes: found but not runnable, and not found.
+// Exit codes of shells and container runtimes for a program that may not be run, or is not there.
 constexpr int kCannotRun = 126, kNotFound = 127;
 constexpr int kOrdinaryMax = 125;
 // Limit of a message that a verdict quotes.

@@ -20,7 +20,7 @@ constexpr std::string_view kCuda = "CUDA runtime: names of its errors";
 constexpr std::string_view kOrder = "order of events";
 constexpr std::string_view kCompare = "comparison with neighbours";
 
-// As a call, so that a row of the table takes two or three lines.
+// A function, so that a row of the table below takes two or three lines.
 VerdictRule Row(std::string_view name, VerdictKind supports, std::string_view group, double weight,
                 std::vector<Fact> holds, std::vector<Fact> lacks, std::string_view sentence,
                 std::string_view source) {

@@ -91,7 +91,7 @@ struct AgentConfig {
   std::string probes_address;
   DegradedAs degraded = DegradedAs::kHealthy;
   Containers containers = Containers::kNone;
-  bool processes_as_root = false;  // the operator knows what every Pod may do then
+  bool processes_as_root = false;  // the operator accepts that Pods act as root
   std::string cdi_root;            // where drivers write CDI files; "": kCdiDirectories
   // Post-mortem records: how long they are kept, and how much of them.
   Duration post_mortem_age_max = std::chrono::hours(14 * 24);

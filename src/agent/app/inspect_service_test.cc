@@ -326,7 +326,8 @@ TEST_F(InspectServiceTest, OfTwoPodsOfANameAsksForTheNamespace) {
   EXPECT_TRUE(Explain("trainer-0", "default").ok());
 }
 
-// Bound by hand while its claim waits for a device: "holds no devices" alone would be untrue soon.
+// Somebody set its nodeName while its claim still waits for a device: that it holds none says
+// little.
 TEST_F(InspectServiceTest, APodWhoseClaimsGiveItNoDeviceSaysSo) {
   Json pod = api_sim::WithTemplate(api_sim::FakePod("early"), "gpu", "gpu.example.com");
   pod["spec"]["nodeName"] = "node-1";

@@ -24,7 +24,7 @@ class FakeContainerProcesses final : public ContainerProcesses {
     if (!refusal.ok()) return refusal;
     started.push_back(command);
     const int number = ++numbers_;
-    running_[number] = {command.id, std::move(on_output), std::move(on_end), false};
+    running_[number] = {command.id, std::move(on_output), std::move(on_end)};
     return std::unique_ptr<ContainerProcess>(new Process(*this, number));
   }
   int KillLeftovers() override { return std::exchange(leftovers, 0); }
@@ -33,7 +33,10 @@ class FakeContainerProcesses final : public ContainerProcesses {
     ASSIGN_OR_RETURN(const std::string bytes, files_.Read(path));
     return bytes.substr(0, bytes_max);
   }
-  void RemoveTree(const std::string& directory) override { removed.push_back(directory); }
+  void RemoveTree(const std::string& directory) override {
+    removed.push_back(directory);
+    Remove(directory);
+  }
   std::string limitation() const override { return ""; }
 
   // Ids of what runs, in the order of their starts.
@@ -43,7 +46,11 @@ class FakeContainerProcesses final : public ContainerProcesses {
     return ids;
   }
   // What runs under the id writes this. REQUIRES: it runs.
-  void Say(const std::string& id, std::string_view bytes) { Find(id)->second.on_output(bytes); }
+  void Say(const std::string& id, std::string_view bytes) {
+    Run& run = Find(id)->second;
+    run.written += bytes;
+    if (!run.held) HandOn(run);
+  }
   // Whether a process would wait that writes now. REQUIRES: it runs.
   bool IsHeld(const std::string& id) { return Find(id)->second.held; }
   // It ends, by a task of the loop. REQUIRES: it runs.
@@ -51,6 +58,7 @@ class FakeContainerProcesses final : public ContainerProcesses {
     loop_.Post([this, number = Find(id)->first, end] {
       const auto run = running_.find(number);
       if (run == running_.end()) return;  // it was destroyed meanwhile
+      HandOn(run->second);
       const OnEnd on_end = std::move(run->second.on_end);
       running_.erase(run);
       on_end(end);
@@ -71,6 +79,7 @@ class FakeContainerProcesses final : public ContainerProcesses {
     OnOutput on_output;
     OnEnd on_end;
     bool held = false;
+    std::string written{};  // and not handed on
   };
   class Process final : public ContainerProcess {
    public:
@@ -83,13 +92,33 @@ class FakeContainerProcesses final : public ContainerProcesses {
     }
     void HoldOutput(bool hold) override {
       const auto run = owner_.running_.find(number_);
-      if (run != owner_.running_.end()) run->second.held = hold;
+      if (run == owner_.running_.end()) return;
+      run->second.held = hold;
+      if (hold || run->second.written.empty()) return;
+      // Later, as it is read from a pipe.
+      owner_.loop_.Post([&owner = owner_, number = number_] {
+        const auto later = owner.running_.find(number);
+        if (later != owner.running_.end() && !later->second.held) HandOn(later->second);
+      });
     }
 
    private:
     FakeContainerProcesses& owner_;
     const int number_;
   };
+
+  static void HandOn(Run& run) {
+    const std::string bytes = std::exchange(run.written, {});
+    if (!bytes.empty()) run.on_output(bytes);
+  }
+  // Files alone: FakeFileSystem keeps its directories.
+  void Remove(const std::string& path) {
+    const StatusOr<std::vector<std::string>> names = files_.List(path);
+    if (names.ok()) {
+      for (const std::string& name : *names) Remove(path + "/" + name);
+    }
+    static_cast<void>(files_.Remove(path));  // what cannot be removed stays
+  }
 
   std::map<int, Run>::iterator Find(const std::string& id) {
     auto run = running_.begin();

@@ -38,8 +38,8 @@ class PodDirectories {
   PodDirectories(Edges edges, std::string directory)
       : edges_(edges), directory_(std::move(directory)) {}
 
-  // Makes these directories, of the Pod's containers, for nobody but the agent's user. Asking again
-  // before that has begun takes the place of what was asked, whose `done` is not called.
+  // Makes these directories of the Pod's containers, which only the agent's user may enter. A
+  // second call replaces a first that has not begun, whose `done` is not called.
   void Make(const PodRef& pod, std::vector<std::string> directories, Done done);
   // The Pod is gone: what was asked for it and has not begun is dropped, what is there goes.
   void Remove(const PodRef& pod);

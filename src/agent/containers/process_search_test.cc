@@ -44,7 +44,7 @@ TEST_F(ProcessSearchTest, FindsAProcessByItsEnvironmentAndSignalsThatOne) {
   EXPECT_THAT(AllProcesses(), Contains(process->pid()));
   const auto is_it = [](pid_t pid) { return Has(pid, "GALEN_SEARCH_TEST=/s/pods/a/main"); };
   // A child that runs its own program already may show no environment for a moment: the kernel
-  // lays it out a little later. Looked at so often, that is over.
+  // lays it out a little later, within far fewer looks than these.
   int looks = 0;
   while (!is_it(process->pid()) && looks < 200'000) ++looks;
   EXPECT_TRUE(is_it(process->pid())) << "after " << looks << " looks";

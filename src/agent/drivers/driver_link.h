@@ -55,10 +55,10 @@ class ReportRoom {
   void Join() { ++links_; }
   void Leave(const void* link);
 
-  // Asks for room for a long report of `link`; `admitted` is called once there is, perhaps now. One
-  // at a time a link.
+  // Asks for room for a long report of `link`; `admitted` is called once there is room, perhaps
+  // inside this call. A link asks for one report at a time.
   void Ask(const void* link, std::size_t bytes, std::function<void()> admitted);
-  // The report was read, or will not come. Nothing if there was none.
+  // The report was read, or will not come. Does nothing where none was asked for.
   void GiveBack(const void* link);
 
   // What so many steps of one link cost it in tokens of its bucket.

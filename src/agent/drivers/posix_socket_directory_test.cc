@@ -213,7 +213,7 @@ TEST_F(PosixSocketDirectoryTest, ADirectoryThatCannotBeReadIsNotAnEmptyOne) {
                     .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const auto without_any = directory_.Scan();
-  taken.pop_back();  // room for one: the top can be read, what is below it cannot
+  taken.pop_back();  // room for one descriptor: the top can be listed, directories below it cannot
   const auto with_one = directory_.Scan();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_FALSE(without_any.ok());

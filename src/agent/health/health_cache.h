@@ -111,7 +111,7 @@ class HealthCache {
   std::optional<HealthChange> TakeReport(Entry& entry, const DeviceHealth& reported, WallTime wall);
   // Makes the device Unknown and remembers what it was.
   HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
-  // Why it is silent, whose deadline has come.
+  // The cause of an Unknown device whose deadline has passed; `dropped`: its driver was dropped.
   Cause SilenceOf(const Entry& entry, bool dropped) const;
 
   const std::vector<TimeoutRule> rules_;

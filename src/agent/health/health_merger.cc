@@ -272,7 +272,7 @@ void HealthMerger::LogRefused(const std::string& driver, const DeviceMatches& ma
     edges_.log.Warning("health source says nothing of this device: it cannot be matched",
                        {{"device", ToString(id)}, {"why", why}});
   }
-  // What was put right and goes wrong again is news.
+  // A device that is matched now is logged again should it be refused once more.
   std::erase_if(logged_, [&](const auto& item) {
     return item.first.driver == driver && !matches.refused.contains(item.first);
   });

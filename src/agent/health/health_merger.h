@@ -20,10 +20,8 @@
 
 namespace galen::agent {
 
-// Which device of a health source is which device of the driver that offers it: by what the
-// hardware says of itself, never by names, of which each side has its own. Pure.
-
-// How the devices of one driver and of its health source go together.
+// How the devices of one driver and of its health source go together: by what the hardware says of
+// itself, never by names, of which each side has its own.
 struct DeviceMatches {
   struct Match {
     DeviceId source;         // the device of the health source
@@ -42,7 +40,7 @@ struct DeviceMatches {
 // none of the others contradicts it. A device with a parent's UUID is a partition: it goes with the
 // parent, as many others may. Otherwise an id that two devices of one side have decides nothing;
 // devices of different types may share it, since drivers offer one GPU in several forms (NVIDIA's
-// "gpu" and "vfio"). What matches nothing is in neither map.
+// "gpu" and "vfio"). What matches nothing is in neither map. Pure.
 DeviceMatches MatchDevices(const std::map<DeviceId, HardwareIds>& offered,
                            const std::map<DeviceId, HardwareIds>& probed);
 

@@ -307,13 +307,13 @@ std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duratio
   if (it != newest_.end() && it->second.holder == pod.uid &&
       it->second.assigned > it->second.changed) {
     return fmt::format("{} ms after assignment",
-                       Millis(std::max(now - it->second.assigned, Duration::zero())));
+                       Millis(std::max(now - *it->second.assigned, Duration::zero())));
   }
   // A device that was forgotten meanwhile, or never changed: nothing but what the publisher says.
-  if (it == newest_.end() || it->second.by_sign || it->second.changed == WallTime{}) {
+  if (it == newest_.end() || it->second.by_sign || !it->second.changed) {
     return fmt::format("{} ms after sign", Millis(after_sign));
   }
-  const Duration after_change = std::max(now - it->second.changed, Duration::zero());
+  const Duration after_change = std::max(now - *it->second.changed, Duration::zero());
   return fmt::format("{} ms after change", Millis(after_change));
 }
 
@@ -355,7 +355,7 @@ void HistoryLog::RememberAssigned(const DeviceId& device, const std::string& hol
   if (only_assigned_.size() <= kOnlyAssignedMax) return;
   const auto oldest = newest_.find(only_assigned_.front());
   const auto is_only_assigned = [](const Newest& newest) {
-    return newest.incident.empty() && newest.sign.empty() && newest.changed == WallTime{};
+    return newest.incident.empty() && newest.sign.empty() && !newest.changed;
   };
   if (oldest != newest_.end() && is_only_assigned(oldest->second)) newest_.erase(oldest);
   only_assigned_.pop_front();

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,12 +53,12 @@ class HistoryLog final : public ChangeLog {
   struct Newest {
     std::string incident;  // the present or last one
     std::string sign;      // its text
-    WallTime sign_time{};
-    WallTime changed{};
+    std::optional<WallTime> sign_time{};
+    std::optional<WallTime> changed{};
     bool sign_is_next = false;  // the next change is brought by this sign
     bool by_sign = false;       // the last change was
     std::string holder;         // uid of the Pod that got it last
-    WallTime assigned{};
+    std::optional<WallTime> assigned{};
   };
 
   using Records = std::map<std::uint64_t, history::Record>;  // by sequence

@@ -48,9 +48,9 @@ struct DecodedReport {
   HealthReport report;
   std::map<DeviceId, DeviceFacts> facts;
   ReportFaults faults;
-  // Whether it holds until the next, however long that takes: who reports keeps the deadlines.
+  // Whether it holds until the next one, however late: the reporter itself watches the deadlines.
   bool lasting = false;
-  // Whether it is the next part of a report that is taken in parts, and counts as none of its own.
+  // Whether it goes on with a report that is taken in parts, and so is not counted as another one.
   bool continues = false;
   // Whether further parts of it follow.
   bool more = false;

@@ -200,7 +200,7 @@ void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
 
 void ClaimCaller::UnprepareLast(const std::set<std::string>& uids, const Done& done) {
   if (AnyBusy(uids)) return done(Aborted("a claim is being worked on"));
-  // From here on nobody is to take it for ready.
+  // From here on none of them counts as ready.
   for (const std::string& uid : uids) ready_.erase(uid);
   Hold(uids);
   Ask(NodeCall::kUnprepare, DriversOf(uids), [this, uids, done](const Status& status) {

@@ -102,7 +102,7 @@ TEST_F(ProcessRunnerDiskTest, APodThatRunsIsDeletedAndLeavesNothing) {
   EXPECT_TRUE(runner_.End(kRef, nullptr)) << "its end does not wait for the disk";
   EXPECT_THAT(processes_.removed, IsEmpty());
   disk_.GoOn();
-  EXPECT_EQ(Log(), "one\n") << "the write that was under way comes before";
+  EXPECT_EQ(Log(), "nothing") << "the write that was under way comes before its removal";
   EXPECT_THAT(processes_.removed, ElementsAre("/s/pods/default_a_uid-a"));
   EXPECT_FALSE(runner_.writes());
 }

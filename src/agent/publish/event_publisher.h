@@ -40,12 +40,13 @@ inline constexpr EventReason kLastEventReason = EventReason::kContainersAreProce
 // As an Event has it: "DeviceUnhealthy".
 std::string_view ToString(EventReason reason);
 
-// When an Event that an agent before this one wrote shows this very happening: its journal lacked
-// it, so that it is published once more, and must not be counted once more.
+// An agent that was killed may have written an Event and lost the record of that. The next agent
+// publishes it again, and must see that the Event which it finds is about the same occurrence, so
+// that it does not count twice. By what it sees that:
 enum class KnownBy {
-  kNothing,  // each is one more
-  kMessage,  // the same message, which has the time of what happened
-  kSubject,  // it happens once in its series
+  kNothing,  // it cannot: each is counted as another occurrence
+  kMessage,  // the message is equal: it says when it happened
+  kSubject,  // the Event is about the same object, to which it happens only once
 };
 
 // What an Event says, as an operator reads it in `kubectl describe pod`.

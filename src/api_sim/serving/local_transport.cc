@@ -1,8 +1,11 @@
 #include "api_sim/serving/local_transport.h"
 
 #include <deque>
+#include <optional>
 #include <utility>
 #include <variant>
+
+#include "base/liveness.h"
 
 namespace galen::api_sim {
 namespace {
@@ -18,127 +21,168 @@ struct EndPart {
 };
 using Part = std::variant<HeadPart, std::string, EndPart>;
 
-// What the two ends of a call have in common. Shared because either end may go first: the exchange
-// at the server or the call at the client.
-struct Link {
-  explicit Link(Loop& loop_in) : loop(loop_in) {}
+// One end of a call as the other knows it: either may go first.
+template <typename End>
+class OtherEnd {
+ public:
+  explicit OtherEnd(End& end) : end_(&end), watch_(end.liveness()) {}
+  // nullptr: it has gone.
+  End* Get() const { return watch_.alive() ? end_ : nullptr; }
 
-  Loop& loop;
-  net::HttpResponseSink* sink = nullptr;  // null: the client is gone
-  std::deque<Part> parts;                 // on the way to the client
-  // Bytes of `parts`.
-  std::size_t queued = 0;
-  // A turn that delivers is posted; at most one.
-  bool delivering = false;
-  std::function<void()> on_drained;
-  std::function<void()> on_gone;
+ private:
+  End* end_;
+  Liveness::Watch watch_;
 };
 
-// False once the client is gone or was notified of the end. The sink may end the call at any time,
-// so nothing of the sink is touched after it was called.
-bool DeliverOne(Link& link) {
-  Part part = std::move(link.parts.front());
-  link.parts.pop_front();
-  if (auto* head = std::get_if<HeadPart>(&part)) {
-    link.sink->OnHead(head->status, head->headers);
-  } else if (auto* bytes = std::get_if<std::string>(&part)) {
-    link.queued -= bytes->size();
-    link.sink->OnData(*bytes);
-  } else {
-    const EndPart& end = std::get<EndPart>(part);
-    // Cleared first: OnEnd may destroy the call, which would otherwise notify the server that the
-    // client went away.
-    std::exchange(link.sink, nullptr)->OnEnd(end.status, end.trailers);
+class LocalExchange;
+
+// The client's end: what is on the way to the client belongs to it, and goes with it.
+class LocalCall final : public net::HttpCall {
+ public:
+  LocalCall(Loop& loop, net::HttpResponseSink& sink) : loop_(loop), sink_(&sink) {}
+  ~LocalCall() override;
+  LocalCall(const LocalCall&) = delete;
+
+  void Meet(LocalExchange& exchange) { exchange_.emplace(exchange); }
+  void Queue(Part part) {
+    if (const auto* bytes = std::get_if<std::string>(&part)) queued_ += bytes->size();
+    parts_.push_back(std::move(part));
+    if (std::exchange(delivering_, true)) return;
+    loop_.Post([end = OtherEnd(*this)] {
+      if (LocalCall* const call = end.Get()) call->Deliver();
+    });
   }
-  return link.sink != nullptr;
-}
+  std::size_t queued() const { return queued_; }
+  const Liveness& liveness() const { return liveness_; }
 
-void Deliver(const std::shared_ptr<Link>& link) {
-  // First, so that what a sink causes to be written is delivered by a turn of its own.
-  link->delivering = false;
-  const bool had = link->queued > 0;
-  while (link->sink != nullptr && !link->parts.empty()) {
-    // What is still queued is for nobody.
-    if (!DeliverOne(*link)) return;
+ private:
+  void Deliver();
+  // False once the client was notified of the end, or has gone. The sink may end the call at any
+  // time, so nothing of either is touched after it was called.
+  bool DeliverOne() {
+    const Liveness::Watch watch(liveness_);
+    Part part = std::move(parts_.front());
+    parts_.pop_front();
+    if (auto* head = std::get_if<HeadPart>(&part)) {
+      sink_->OnHead(head->status, head->headers);
+    } else if (auto* bytes = std::get_if<std::string>(&part)) {
+      queued_ -= bytes->size();
+      sink_->OnData(*bytes);
+    } else {
+      const EndPart& end = std::get<EndPart>(part);
+      // Cleared first: OnEnd may destroy the call, which would otherwise notify the server that the
+      // client went away.
+      std::exchange(sink_, nullptr)->OnEnd(end.status, end.trailers);
+      return false;
+    }
+    return watch.alive();
   }
-  if (had && link->queued == 0 && link->on_drained) link->on_drained();
-}
 
-void Queue(const std::shared_ptr<Link>& link, Part part) {
-  link->parts.push_back(std::move(part));
-  if (std::exchange(link->delivering, true)) return;
-  link->loop.Post([link] { Deliver(link); });
-}
+  Loop& loop_;
+  net::HttpResponseSink* sink_;  // null: it was told of the end
+  std::optional<OtherEnd<LocalExchange>> exchange_;
+  std::deque<Part> parts_;
+  std::size_t queued_ = 0;   // bytes of `parts_`
+  bool delivering_ = false;  // a turn that delivers is posted; at most one
+  Liveness liveness_;
+};
 
+// The server's end.
 class LocalExchange final : public net::HttpExchange {
  public:
-  LocalExchange(std::shared_ptr<Link> link, net::HttpRequest request)
-      : link_(std::move(link)), request_(std::move(request)) {}
+  LocalExchange(Loop& loop, LocalCall& call, net::HttpRequest request)
+      : loop_(loop), call_(call), request_(std::move(request)) {}
 
   ~LocalExchange() override {
-    // They may hold what holds this exchange.
-    link_->on_drained = nullptr;
-    link_->on_gone = nullptr;
     // A handler that drops an exchange resets a real stream; the client gets Unavailable.
-    if (!ended_) Queue(link_, EndPart{Unavailable("the server gave the request up"), {}});
+    if (!ended_) Queue(EndPart{Unavailable("the server gave the request up"), {}});
   }
 
   const net::HttpRequest& request() const override { return request_; }
   std::optional<net::PeerCredentials> peer() const override { return std::nullopt; }
   void Head(int status, net::Headers headers) override {
-    Queue(link_, HeadPart{status, std::move(headers)});
+    Queue(HeadPart{status, std::move(headers)});
   }
-  void Write(std::string bytes) override {
-    link_->queued += bytes.size();
-    Queue(link_, std::move(bytes));
-  }
+  void Write(std::string bytes) override { Queue(std::move(bytes)); }
   void End(net::Headers trailers) override {
     ended_ = true;
-    Queue(link_, EndPart{OkStatus(), std::move(trailers)});
+    Queue(EndPart{OkStatus(), std::move(trailers)});
   }
-  std::size_t queued() const override { return link_->queued; }
-  void OnDrained(std::function<void()> callback) override {
-    link_->on_drained = std::move(callback);
+  std::size_t queued() const override {
+    const LocalCall* const call = call_.Get();
+    return call == nullptr ? 0 : call->queued();
   }
-  void OnGone(std::function<void()> callback) override { link_->on_gone = std::move(callback); }
-
- private:
-  // Shared with the call, see Link.
-  const std::shared_ptr<Link> link_;
-  const net::HttpRequest request_;
-  bool ended_ = false;
-};
-
-class LocalCall final : public net::HttpCall {
- public:
-  explicit LocalCall(std::shared_ptr<Link> link) : link_(std::move(link)) {}
-  ~LocalCall() override {
-    // The end was delivered already: nothing is left to notify the server of.
-    if (std::exchange(link_->sink, nullptr) == nullptr) return;
-    link_->loop.Post([link = link_] {
-      if (const auto on_gone = std::exchange(link->on_gone, nullptr)) on_gone();
+  void OnDrained(std::function<void()> callback) override { on_drained_ = std::move(callback); }
+  void OnGone(std::function<void()> callback) override {
+    on_gone_ = std::move(callback);
+    if (!gone_) return;
+    loop_.Post([end = OtherEnd(*this)] {
+      if (LocalExchange* const exchange = end.Get()) exchange->NoteGone();
     });
   }
 
+  // Either callback may destroy this.
+  void NoteDrained() {
+    if (const auto on_drained = on_drained_) on_drained();
+  }
+  void NoteGone() {
+    gone_ = true;
+    if (const auto on_gone = std::exchange(on_gone_, nullptr)) on_gone();
+  }
+  const Liveness& liveness() const { return liveness_; }
+
  private:
-  const std::shared_ptr<Link> link_;  // with the exchange, see Link
+  // What is for a client that has gone is for nobody.
+  void Queue(Part part) {
+    if (LocalCall* const call = call_.Get()) call->Queue(std::move(part));
+  }
+
+  Loop& loop_;
+  const OtherEnd<LocalCall> call_;
+  const net::HttpRequest request_;
+  bool ended_ = false, gone_ = false;
+  std::function<void()> on_drained_, on_gone_;
+  Liveness liveness_;
 };
+
+LocalCall::~LocalCall() {
+  // The end was delivered already: nothing is left to notify the server of.
+  if (sink_ == nullptr || !exchange_) return;
+  loop_.Post([end = *exchange_] {
+    if (LocalExchange* const exchange = end.Get()) exchange->NoteGone();
+  });
+}
+
+void LocalCall::Deliver() {
+  // First, so that what a sink causes to be written is delivered by a turn of its own.
+  delivering_ = false;
+  const bool had = queued_ > 0;
+  while (!parts_.empty()) {
+    // What is still queued after the end is for nobody.
+    if (sink_ == nullptr || !DeliverOne()) return;
+  }
+  if (!had || queued_ > 0 || !exchange_) return;
+  if (LocalExchange* const exchange = exchange_->Get()) exchange->NoteDrained();
+}
 
 }  // namespace
 
 std::unique_ptr<net::HttpCall> LocalTransport::Send(net::HttpRequest request,
                                                     net::HttpResponseSink& sink) {
-  auto link = std::make_shared<Link>(loop_);
-  link->sink = &sink;
+  auto call = std::make_unique<LocalCall>(loop_, sink);
   for (const net::Header& header : headers_) {
     if (!net::FindHeader(request.headers, header.name)) request.headers.push_back(header);
   }
-  loop_.Post([link, &handler = handler_, request = std::move(request)]() mutable {
+  loop_.Post([&loop = loop_, end = OtherEnd(*call), &handler = handler_,
+              request = std::move(request)]() mutable {
+    LocalCall* const client = end.Get();
     // Cancelled before it got there; a real request could have been seen, none has to be.
-    if (link->sink == nullptr) return;
-    handler.Handle(std::make_unique<LocalExchange>(link, std::move(request)));
+    if (client == nullptr) return;
+    auto exchange = std::make_unique<LocalExchange>(loop, *client, std::move(request));
+    client->Meet(*exchange);
+    handler.Handle(std::move(exchange));
   });
-  return std::make_unique<LocalCall>(std::move(link));
+  return call;
 }
 
 }  // namespace galen::api_sim

@@ -61,6 +61,22 @@ TEST_F(LocalTransportTest, NotifiesTheServerWhenTheClientWentAway) {
   EXPECT_EQ(got_.text(), "");
 }
 
+TEST_F(LocalTransportTest, AServerThatAsksLateIsNotifiedToo) {
+  auto call = Send();
+  keeper_.last->Write("for nobody");
+  call.reset();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(keeper_.last->queued(), 0u);
+  bool gone = false;
+  keeper_.last->OnGone([&] {
+    gone = true;
+    keeper_.last.reset();
+  });
+  EXPECT_FALSE(gone) << "not from inside the call";
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(LocalTransportTest, EndsTheCallWhenTheServerDropsIt) {
   const auto call = Send();
   keeper_.last.reset();

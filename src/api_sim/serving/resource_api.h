@@ -1,4 +1,4 @@
-// What may be asked for below /api and /apis that is about objects.
+// Answers the requests below /api and /apis that are about objects.
 #pragma once
 
 #include <string>

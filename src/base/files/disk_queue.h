@@ -18,25 +18,28 @@ class DiskQueue {
   virtual ~DiskQueue() = default;
   // Does `work` once, after what was given before and never two at a time, then calls `done` on the
   // loop; perhaps both inside this call. `work` may run on another thread: it touches nothing of
-  // the loop's. Not bounded: who gives work waits for one piece before the next.
+  // the loop's. `done` exists until `work` has returned, so it can own what `work` uses. Not
+  // bounded: who gives work waits for one piece before the next.
   virtual void Run(Task work, Task done) = 0;
 };
 
 // Does `work` on the queue and gives `done` what it returned, as Run() does; nobody is called when
 // the object that `owner` belongs to has gone by then. `work` owns all that it touches, or it is
-// lent for longer than the queue: it may run on when the owner has gone.
+// lent for longer than the queue: it may run on when the owner has gone. `work` itself exists until
+// `done` has returned; without a call of `done`, as long as the queue and the work are there.
 template <typename Work, typename Done>
 void RunFor(const Liveness& owner, DiskQueue& queue, Work work, Done done) {
   struct Piece {
     Work work;
     std::optional<std::invoke_result_t<Work&>> result{};
   };
-  // Shared by the queue's thread and the loop, which have it one after the other.
-  const auto piece = std::make_shared<Piece>(Piece{std::move(work)});
-  queue.Run([piece] { piece->result.emplace(piece->work()); },
-            [piece, done = std::move(done), watch = Liveness::Watch(owner)]() mutable {
-              if (watch.alive()) done(std::move(*piece->result));
-            });
+  auto piece = std::make_unique<Piece>(Piece{std::move(work)});
+  Piece& lent = *piece;
+  queue.Run(
+      [&lent] { lent.result.emplace(lent.work()); },
+      [piece = std::move(piece), done = std::move(done), watch = Liveness::Watch(owner)]() mutable {
+        if (watch.alive()) done(std::move(*piece->result));
+      });
 }
 
 }  // namespace galen

@@ -106,6 +106,18 @@ TYPED_TEST(DiskQueueContract, WhatWorkHoldsIsLetGoOnceItIsDone) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
+// RunFor lets the one own what the other uses.
+TYPED_TEST(DiskQueueContract, WhatFollowsExistsUntilTheWorkHasReturned) {
+  ++this->open_;
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> seen = held;
+  bool there = false;
+  this->queue_->Run([&there, &seen] { there = !seen.expired(); },
+                    [this, held = std::move(held)] { this->End(); });
+  this->Settle();
+  EXPECT_TRUE(there);
+}
+
 // What goes there and back may be what only moves.
 TEST(DiskQueue, LendsWhatItWorksOnAndGivesItBack) {
   FakeDiskQueue queue;

@@ -73,7 +73,7 @@ class FakeDisk final : public Disk {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  // What a name leads to. A file is as readers see it, and as the platter has it.
+  // What a name leads to. A file's bytes as readers see them, and as they survive a power cut.
   struct Node {
     bool is_directory = false;
     std::string bytes, on_platter;

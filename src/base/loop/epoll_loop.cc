@@ -277,7 +277,8 @@ StatusOr<std::unique_ptr<EpollLoop>> EpollLoop::Create() {
 
 const EpollLoop::Steps& EpollLoop::steps() const { return impl_->steps; }
 
-Time EpollLoop::Now() const { return std::chrono::steady_clock::now(); }
+Time EpollLoop::Clock() { return std::chrono::steady_clock::now(); }
+Time EpollLoop::Now() const { return Clock(); }
 WallTime EpollLoop::WallNow() const { return std::chrono::system_clock::now(); }
 
 void EpollLoop::Post(Task task) {

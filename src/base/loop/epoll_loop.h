@@ -21,6 +21,8 @@ class EpollLoop final : public IoLoop {
 
   // Reads CLOCK_MONOTONIC at each call; time moves while a task runs.
   Time Now() const override;
+  // The same, for a thread beside the loop, which may be there when no loop is.
+  static Time Clock();
   // CLOCK_REALTIME; may jump either way.
   WallTime WallNow() const override;
   // Runs in the order of the calls. What a task posts runs in the next turn, after descriptors.

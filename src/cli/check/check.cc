@@ -1,4 +1,4 @@
-// Tested by check_command_test.cc, and as a program by tests/e2e/device_check_test.cc.
+// Tested by check_command_test.cc, check_run_test.cc and tests/e2e/device_check_test.cc.
 #include "cli/check/check.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "base/files/detached_queue.h"
 #include "base/files/posix_file_system.h"
 #include "base/flags.h"
+#include "base/liveness.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
 #include "base/random.h"
@@ -113,12 +114,13 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
 class CheckRun {
  public:
   CheckRun(std::unique_ptr<EpollLoop> loop, const CheckArguments& arguments, CheckWork work)
-      : shared_(std::make_shared<Shared>(std::move(loop), arguments)),
-        loop_(*shared_->loop),
+      : loop_(std::move(loop)),
+        lent_(std::make_unique<Lent>(arguments)),
+        watch_(lent_->watch),
         arguments_(arguments),
         work_(std::move(work)),
         time_(std::chrono::seconds(arguments.seconds)),
-        start_(loop_.Now()),
+        start_(loop_->Now()),
         terminal_(isatty(STDERR_FILENO) != 0) {}
 
   struct Result {
@@ -129,27 +131,28 @@ class CheckRun {
   };
 
   StatusOr<Result> Run() {
-    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(loop_, [&] {
+    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop_, [&] {
                        interrupted_ = true;
-                       shared_->watch.Stop();
+                       watch_.Stop();
                      }));
-    DetachedQueue thread(loop_, "check");
-    thread.Run(
-        [shared = shared_, work = work_] {
-          shared->report = RunCheckWork(work, shared->watch, [&](CheckThermometer how) {
-            shared->thermometer = std::move(how);
-          });
+    DetachedQueue thread(*loop_, "check");
+    RunFor(
+        liveness_, thread,
+        [lent = std::move(lent_), work = work_]() mutable {
+          lent->report = RunCheckWork(
+              work, lent->watch, [&](CheckThermometer how) { lent->thermometer = std::move(how); });
+          return std::move(lent);
         },
-        [this] {
-          done_ = true;
-          loop_.Stop();
+        [this](std::unique_ptr<Lent> back) {
+          lent_ = std::move(back);
+          loop_->Stop();
         });
     Look();
-    while (!done_ && hangs_.empty()) loop_.Run();
+    while (!lent_ && hangs_.empty()) loop_->Run();
     EndLine();
-    Result result{.took = loop_.Now() - start_, .ended = loop_.WallNow()};
-    if (done_) {
-      result.report = std::move(shared_->report);
+    Result result{.took = loop_->Now() - start_, .ended = loop_->WallNow()};
+    if (lent_) {
+      result.report = std::move(lent_->report);
       result.interrupted = interrupted_;
       return result;
     }
@@ -162,37 +165,35 @@ class CheckRun {
   }
 
  private:
-  // What the check's thread uses: a call that hangs keeps it longer than the command.
-  struct Shared {
-    Shared(std::unique_ptr<EpollLoop> loop_in, const CheckArguments& arguments)
-        : loop(std::move(loop_in)),
-          watch({.now = [this] { return loop->Now(); },
-                 .end = loop->Now() + std::chrono::seconds(arguments.seconds),
+  // What the check's thread has meanwhile: a call that hangs keeps it longer than the command.
+  struct Lent {
+    explicit Lent(const CheckArguments& arguments)
+        : watch({.now = EpollLoop::Clock,
+                 .end = EpollLoop::Clock() + std::chrono::seconds(arguments.seconds),
                  .temperature = [this] { return thermometer ? thermometer() : std::nullopt; },
                  .temperature_most = static_cast<double>(arguments.max_temperature)}) {}
-    Shared(const Shared&) = delete;
+    Lent(const Lent&) = delete;
 
-    const std::unique_ptr<EpollLoop> loop;  // both read its clock
-    CheckThermometer thermometer;           // the thread's own
-    CheckReport report;                     // likewise, until it has ended
+    CheckThermometer thermometer;
+    CheckReport report;
     active::CheckWatch watch;
   };
 
   // At the calls of the check, and at what there is to show.
   void Look() {
-    const active::CheckWatch::View view = shared_->watch.Look();
+    const active::CheckWatch::View view = watch_.Look();
     if (view.lasts > arguments_.call_timeout) {
       hangs_ = fmt::format("{} has not returned for {}: the device, or its kernel module, hangs",
                            view.call, FormatAge(view.lasts));
-      loop_.Stop();
+      loop_->Stop();
       return;
     }
     Show(view);
-    timer_ = loop_.After(kLookAtCallEvery, [this] { Look(); });
+    timer_ = loop_->After(kLookAtCallEvery, [this] { Look(); });
   }
 
   void Show(const active::CheckWatch::View& view) {
-    const Time now = loop_.Now();
+    const Time now = loop_->Now();
     const Duration every = terminal_ ? kCheckRedrawEvery : kCheckLineEvery;
     if (now - (shown_ ? *shown_ : start_) < every) return;
     shown_ = now;
@@ -211,8 +212,9 @@ class CheckRun {
     if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
   }
 
-  const std::shared_ptr<Shared> shared_;  // with the check's thread, which may hang
-  EpollLoop& loop_;                       // of it
+  const std::unique_ptr<EpollLoop> loop_;
+  std::unique_ptr<Lent> lent_;  // null while the thread has it
+  active::CheckWatch& watch_;   // of `lent_`; there until Run returns, wherever that is
   const CheckArguments& arguments_;
   const CheckWork work_;
   const Duration time_;
@@ -220,8 +222,9 @@ class CheckRun {
   const bool terminal_;
   Timer timer_;
   std::optional<Time> shown_;
-  bool drawn_ = false, done_ = false, interrupted_ = false;
+  bool drawn_ = false, interrupted_ = false;
   std::string hangs_;  // which call
+  Liveness liveness_;
 };
 
 int CodeOf(CheckVerdict verdict) {

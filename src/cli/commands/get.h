@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,7 @@ struct ListedCheck {
   std::string name, device;
   std::string state, result, says;
   Duration every{}, interval{};
-  WallTime last_run{};  // {} = none has ended
+  std::optional<WallTime> last_run{};  // the end of the newest; nullopt: none has ended
   Duration took{}, cpu{}, cpu_of_all{};
   std::uint64_t runs = 0;
 };

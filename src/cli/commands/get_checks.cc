@@ -88,7 +88,7 @@ Table ChecksTable(const std::vector<ListedCheck>& checks, bool wide, WallTime no
   if (wide) header.insert(header.end() - 1, {"RUNS", "CPU OF ALL", "DRIVER"});
   Table table(std::move(header), 2);
   for (const ListedCheck& check : checks) {
-    const bool ran = check.last_run != WallTime{};
+    const bool ran = check.last_run.has_value();
     const Table::Cell state(check.state, check.state == "hanging" ? Tone::kBad : Tone::kPlain);
     std::vector<Table::Cell> row = {check.name,
                                     check.device,
@@ -122,8 +122,8 @@ Json ChecksJson(const std::vector<ListedCheck>& checks) {
                                   {"runs", static_cast<std::int64_t>(check.runs)},
                                   {"cpuSecondsOfAll", Seconds(check.cpu_of_all)}});
     if (!check.result.empty()) item["result"] = check.result;
-    if (check.last_run != WallTime{}) {
-      item["lastRun"] = FormatRfc3339(check.last_run, 3);
+    if (check.last_run) {
+      item["lastRun"] = FormatRfc3339(*check.last_run, 3);
       item["tookSeconds"] = Seconds(check.took);
       item["cpuSeconds"] = Seconds(check.cpu);
     }

@@ -227,7 +227,7 @@ StatusOr<WallTime> DemoStory::InjectOn(const ObjectKey& pod, const std::string& 
                                                 socket, stage_.session().interrupt()));
   simulator::InjectRequest request;
   request.set_device(device->device);
-  // Every sign of the story has a value.
+  // "NAME=VALUE": every sign of the story has a value.
   request.set_sign(sign.substr(0, sign.find('=')));
   request.set_value(sign.substr(sign.find('=') + 1));
   ASSIGN_OR_RETURN(const auto answer, driver->Ask<simulator::InjectResponse>(

@@ -177,7 +177,7 @@ void DoubtLapsed(Devices& devices, const NodeLives& lives) {
     if (!lapse) continue;
     Doubt(view.health.state, view.health.cause, *lapse);
     view.health.share = 1.0;
-    if (lapse->since != WallTime{}) view.health.since = lapse->since;
+    if (lapse->since) view.health.since = *lapse->since;
   }
 }
 

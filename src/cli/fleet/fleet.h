@@ -46,7 +46,7 @@ StatusOr<NodeReady> DecodeNodeReady(const Json& node);
 struct NodeLease {
   std::string node;
   std::optional<WallTime> renewed;
-  Duration holds = Duration::zero();  // how long a renewal holds; zero = not known
+  std::optional<Duration> holds;  // how long a renewal does; nullopt: not known
   bool operator==(const NodeLease&) const = default;
 };
 StatusOr<NodeLease> DecodeNodeLease(const Json& lease);
@@ -58,10 +58,10 @@ struct NodeSigns {
   std::optional<std::vector<NodeLease>> leases;
 };
 
-// Why a node is not believed, and since when it has been silent ({} = not known).
+// Why a node is not believed, and since when it has been silent, where that is known.
 struct Lapse {
   std::string why;
-  WallTime since{};
+  std::optional<WallTime> since;
   std::string_view code = kAgentGone;
 };
 

@@ -47,7 +47,7 @@ class WatchTrouble {
   struct Lost {
     std::string ns;
     Status status;
-    WallTime since{};
+    std::optional<WallTime> since;  // set with the first report
     bool lasts = false;
     Timer look;
     std::unique_ptr<net::HttpCall> question;

@@ -19,9 +19,10 @@ StatusOr<NodeReady> DecodeNodeReady(const Json& node) {
 StatusOr<NodeLease> DecodeNodeLease(const Json& lease) {
   ASSIGN_OR_RETURN(const kube::Meta meta, kube::DecodeMeta(lease));
   const Json& spec = lease["spec"];
-  return NodeLease{.node = meta.key.name,
-                   .renewed = kube::DecodeTime(spec["renewTime"]),
-                   .holds = std::chrono::seconds(spec["leaseDurationSeconds"].AsInt())};
+  NodeLease decoded{.node = meta.key.name, .renewed = kube::DecodeTime(spec["renewTime"])};
+  const std::int64_t seconds = spec["leaseDurationSeconds"].AsInt();
+  if (seconds > 0) decoded.holds = std::chrono::seconds(seconds);
+  return decoded;
 }
 
 NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.nodes.has_value()) {
@@ -31,7 +32,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
       // "False" is written by a live kubelet; "Unknown" by others of one that stopped reporting.
       if (node.status != "Unknown") continue;
       lapse = Lapse{.why = fmt::format("the cluster has lost node {}", node.node),
-                    .since = node.changed.value_or(WallTime{})};
+                    .since = node.changed};
     }
   }
   if (!signs.leases || now == WallTime{}) return;
@@ -39,8 +40,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
     // A Lease may outlive its node, whose absence is then the better reason.
     const auto node = lapses_.find(lease.node);
     if (nodes_known_ && node == lapses_.end()) continue;
-    if (!lease.renewed || lease.holds <= Duration::zero()) continue;
-    if (now - *lease.renewed <= lease.holds) continue;
+    if (!lease.renewed || !lease.holds || now - *lease.renewed <= *lease.holds) continue;
     lapses_[lease.node] =
         Lapse{.why = fmt::format("node {} has been silent since {}: its Lease expired", lease.node,
                                  FormatRfc3339(*lease.renewed)),
@@ -59,7 +59,7 @@ std::optional<Lapse> Goodbye(const kube::NodeDeviceHealth& node) {
   for (const kube::Condition& condition : node.conditions) {
     if (condition.type != "Ready" || condition.reason != kAgentStopped) continue;
     return Lapse{.why = fmt::format("galen-agent of node {} was stopped", node.node),
-                 .since = condition.changed.value_or(WallTime{}),
+                 .since = condition.changed,
                  .code = kAgentStopped};
   }
   return std::nullopt;
@@ -81,7 +81,7 @@ void Doubt(kube::NodeDeviceHealth& node, const Lapse& lapse) {
   for (kube::NodeDevice& device : node.devices) {
     Doubt(device.state, device.cause, lapse);
     device.share = 1.0;
-    device.since = lapse.since == WallTime{} ? device.since : lapse.since;
+    if (lapse.since) device.since = lapse.since;
   }
   const int devices = node.summary.devices;
   node.summary = {

@@ -24,7 +24,7 @@ std::string Sentence(const Status& status) {
 void WatchTrouble::Report(const kube::Resource& resource, const std::string& ns,
                           const Status& status) {
   Lost& lost = lost_[resource];
-  const bool first = lost.since == WallTime{};
+  const bool first = !lost.since;
   if (first) lost.since = loop_.WallNow();
   lost.lasts = lost.lasts || !first || !IsRetryable(status);
   lost.ns = ns;
@@ -77,7 +77,7 @@ std::vector<std::string> WatchTrouble::Lines() const {
 
 std::optional<WallTime> WatchTrouble::since() const {
   std::optional<WallTime> first;
-  for (const Lost* lost : Lasting()) first = std::min(first.value_or(lost->since), lost->since);
+  for (const Lost* lost : Lasting()) first = first ? std::min(first, lost->since) : lost->since;
   return first;
 }
 

@@ -28,9 +28,10 @@ std::string StateText(const DeviceHealth& health) {
   return fmt::format("{} {:.2f}", ToString(health.state), health.share);
 }
 
-std::string AgeText(WallTime since, WallTime now) {
-  if (since == WallTime{}) return "";
-  return now == WallTime{} ? FormatRfc3339(since, 3) : FormatAge(now - since);
+std::string AgeText(std::optional<WallTime> since, WallTime now) {
+  // A device's finding has no optional time: of one that was never reported it is the clock's zero.
+  if (!since || since == WallTime{}) return "";
+  return now == WallTime{} ? FormatRfc3339(*since, 3) : FormatAge(now - *since);
 }
 
 }  // namespace galen::cli

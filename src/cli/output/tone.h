@@ -1,6 +1,7 @@
 // How a state is written and coloured, the same in every command.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/output/table.h"
@@ -14,6 +15,6 @@ Tone ToneOf(HealthState state);
 std::string StateText(const DeviceHealth& health);
 
 // "38s" before `now`; "" when the time is not known, the time itself when `now` is not given.
-std::string AgeText(WallTime since, WallTime now);
+std::string AgeText(std::optional<WallTime> since, WallTime now);
 
 }  // namespace galen::cli

@@ -176,14 +176,14 @@ Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
     const Table::Cell state =
         worst == nullptr ? Table::Cell("")
                          : Table::Cell(std::string(ToString(worst->state)), ToneOf(worst->state));
-    table.Add(Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
-                        count(summary.degraded, Tone::kWarning),
-                        count(summary.unhealthy, Tone::kBad), count(summary.unknown, Tone::kFaint),
-                        state, bad ? worst->identity.id.device : "", ReasonOf(node)},
-                    options,
-                    Row{node.agent_role, node.agent_version,
-                        AgeText(node.agent_since.value_or(WallTime{}), options.now)}),
-              node.node);
+    table.Add(
+        Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
+                  count(summary.degraded, Tone::kWarning), count(summary.unhealthy, Tone::kBad),
+                  count(summary.unknown, Tone::kFaint), state, bad ? worst->identity.id.device : "",
+                  ReasonOf(node)},
+              options,
+              Row{node.agent_role, node.agent_version, AgeText(node.agent_since, options.now)}),
+        node.node);
   }
   return table;
 }
@@ -198,7 +198,7 @@ Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
       const Table::Cell connected(driver.connected_since ? "yes" : "no",
                                   driver.connected_since ? Tone::kGood : Tone::kBad);
       table.Add(Widen(Row{node.node, driver.name, HealthText(driver), connected,
-                          AgeText(driver.connected_since.value_or(WallTime{}), options.now)},
+                          AgeText(driver.connected_since, options.now)},
                       options, Row{driver.version, driver.endpoint}),
                 node.node + " " + driver.name);
     }

@@ -5,7 +5,9 @@ namespace galen::cli {
 namespace {
 
 // Null for a time that is not known.
-Json Time(WallTime time) { return time == WallTime{} ? Json() : Json(FormatRfc3339(time, 3)); }
+Json Time(std::optional<WallTime> time) {
+  return !time || time == WallTime{} ? Json() : Json(FormatRfc3339(*time, 3));
+}
 
 // Null where there is none, as of a device that is well.
 Json CauseJson(const Cause& cause) {
@@ -97,14 +99,13 @@ Json DriversJson(const Fleet& fleet, const ViewOptions& options) {
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
     for (const kube::NodeDriver& driver : node.drivers) {
       if (!options.Shows(driver.name)) continue;
-      items.push_back(Json::MakeObject(
-          {{"node", node.node},
-           {"name", driver.name},
-           {"endpoint", driver.endpoint},
-           {"service", driver.version},
-           {"health", driver.health},
-           {"connected", driver.connected_since.has_value()},
-           {"connectedSince", Time(driver.connected_since.value_or(WallTime{}))}}));
+      items.push_back(Json::MakeObject({{"node", node.node},
+                                        {"name", driver.name},
+                                        {"endpoint", driver.endpoint},
+                                        {"service", driver.version},
+                                        {"health", driver.health},
+                                        {"connected", driver.connected_since.has_value()},
+                                        {"connectedSince", Time(driver.connected_since)}}));
     }
   }
   return Items(std::move(items));

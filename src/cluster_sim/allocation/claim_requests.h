@@ -25,7 +25,7 @@ struct DeviceWish {
   std::string request;  // as results name it: "main", or "main/sub"
   // By name; it exists.
   std::string device_class;
-  std::vector<std::string> drivers;  // each selector's; all must be the device's. Empty: any
+  std::vector<std::string> drivers;  // one a selector; the device has to be of all. Empty: any
   bool all = false;                  // allocationMode All
   // Devices wanted, at least 1 by the API's default; not looked at with `all`.
   std::int64_t count = 1;

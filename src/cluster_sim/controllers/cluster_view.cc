@@ -19,7 +19,7 @@ std::vector<std::string> NodeOf(const Json& pod) {
   return {pod["spec"]["nodeName"].AsString()};
 }
 
-// Keys of an index; an object stands under each, and under none when there are none.
+// The keys under which an index lists an object.
 std::vector<std::string> TemplatesOf(const Json& pod) {
   std::vector<std::string> keys;
   for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {

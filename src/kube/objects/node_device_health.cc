@@ -25,7 +25,7 @@ double ParseShare(const std::string& text) {
   double share = 1.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  // What is no share at all is taken for a whole device: nothing is claimed that nobody said.
+  // A text that is no share counts as a whole device: no reduction is shown that nobody reported.
   return whole && share >= 0 && share <= 1 ? share : 1.0;
 }
 

@@ -47,7 +47,7 @@ std::string LastError() {
   return reason == nullptr ? "no reason given" : reason;
 }
 
-// Instead of asking the terminal.
+// OpenSSL would ask for the passphrase of an encrypted key on the terminal.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem, std::string_view what) {

@@ -29,7 +29,8 @@ class ProcessRunner final : public CommandRunner {
   void OnOutput(Running& running, std::string_view bytes);
   void OnExit(std::uint64_t id, Process::Exit exit);
   void Finish(std::uint64_t id);
-  // Ends it whole, for this reason; the first one counts.
+  // Kills the command with all its children. `how` is reported, unless an earlier call said
+  // another reason.
   static void Kill(Running& running, CommandEnd::How how);
 
   IoLoop& loop_;

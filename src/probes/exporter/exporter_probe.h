@@ -89,7 +89,7 @@ class ExporterProbe final : public Probe {
     std::optional<Sign> last{};        // of a reading or counter
     std::optional<double> previous{};  // of an event: the number shown before
     std::string trouble{};             // why the last page said nothing
-    bool had = false;                  // a value, ever
+    bool had = false;                  // a value, at any time
     bool is_absent = false;            // the exporter does not have it, and need not
     bool in_doubt = true;              // no value yet, or an error was shown since
   };

@@ -52,6 +52,7 @@ StatusOr<std::optional<std::string>> DevKmsg::Next() {
 
 void DevKmsg::OnReadable(std::function<void()> callback) {
   if (dead_) return;
+  watch_.Cancel();  // a descriptor has one watch
   watch_ = loop_.WatchFd(fd_.get(), {.readable = true},
                          [callback = std::move(callback)](Readiness) { callback(); });
 }

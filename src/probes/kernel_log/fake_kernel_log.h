@@ -14,9 +14,11 @@ namespace galen::probes {
 class FakeKernelLog final : public KernelLogSource {
  public:
   StatusOr<std::optional<std::string>> Next() override {
+    if (!end_.ok()) return end_;
     if (waiting_.empty()) return std::optional<std::string>();
     StatusOr<std::optional<std::string>> next = std::move(waiting_.front());
     waiting_.pop_front();
+    if (!next.ok() && next.status().code() != Code::kDataLoss) end_ = next.status();
     return next;
   }
   void OnReadable(std::function<void()> callback) override { on_readable_ = std::move(callback); }
@@ -29,11 +31,12 @@ class FakeKernelLog final : public KernelLogSource {
  private:
   void Add(StatusOr<std::optional<std::string>> next) {
     waiting_.push_back(std::move(next));
-    if (on_readable_) on_readable_();
+    if (end_.ok() && on_readable_) on_readable_();
   }
 
   std::deque<StatusOr<std::optional<std::string>>> waiting_;
   std::function<void()> on_readable_;
+  Status end_;  // not OK: why nothing can be read any more
 };
 
 }  // namespace galen::probes

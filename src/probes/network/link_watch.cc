@@ -126,7 +126,7 @@ void LinkWatch::Read() {
       lost = true;
       continue;
     }
-    // EAGAIN: all was read. Anything else the next wake-up will meet again.
+    // EAGAIN: all was read. Any other error comes again at the next wake-up.
     if (size <= 0) break;
     for (LinkMessage& message :
          ParseLinkMessages({buffer.data(), static_cast<std::size_t>(size)})) {

@@ -1,5 +1,6 @@
 // The functions of a loaded NVML, each of which may be missing in an older one. Shared by the files
-// of NvmlLibrary only.
+// of NvmlLibrary only. Not changed once loaded, so every thread may read it and call: NVML itself
+// is safe from several threads. Calls may hang with the GPU, so none is made on a loop.
 #pragma once
 
 #include <string>

@@ -79,7 +79,7 @@ class NvmlProbe final : public Probe {
   SignSink* xids_ = nullptr;
   StatusOr<std::vector<NvmlXid>> waited_ = std::vector<NvmlXid>{};  // written by its thread
   int failed_waits_ = 0;                                            // in a row
-  bool xids_missed_ = false;                                        // shown so
+  bool xids_missed_ = false;                                        // the last sign says so
   std::optional<Time> wait_began_;                                  // of the wait under way
   Timer timer_;
   std::unique_ptr<DiskQueue> xid_queue_;

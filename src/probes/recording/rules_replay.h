@@ -31,7 +31,7 @@ struct Replay {
   std::vector<ReplayEvent> events{};
   Duration length{};
   std::vector<DeviceHealth> end{};  // every device, as it is at the end
-  // What of the recording counts for nothing: a line for each, with its file.
+  // What in the recording is ignored: a line for each, with its file.
   std::vector<std::string> notes{};
   // How much of the recording some rule looked at; 0: nothing was tried.
   std::size_t tried = 0;

@@ -29,10 +29,10 @@
 
 namespace galen::probes {
 
-// What a rule and a table must keep to beyond the types of their fields. Pure.
-
+// Bounds of what a table may say.
+//
 // Matches that one rule remembers, each with its time, for each device: a bound on memory.
-inline constexpr int kCountMax = 64;  // matches that one rule remembers
+inline constexpr int kCountMax = 64;
 // The most seldom that a file may be read: between, its value counts as it was.
 inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
 // How often a command may run, how long, and how long its processor's time: a process is no file.

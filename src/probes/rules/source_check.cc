@@ -1,6 +1,4 @@
-// Tested by rule_reader_test.cc.
-// What a row keeps to that says where a sign is read. Tested by rule_reader_test.cc, whose files
-// have each of these faults.
+// Tested by rule_reader_test.cc, whose files have each fault of a row that says where to read.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <list>
 #include <utility>
 
 #include "base/check.h"
-#include "base/guarded.h"
 
 namespace galen::probes {
 namespace {
@@ -15,15 +16,23 @@ constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
 
 }  // namespace
 
-// How far the look of a device has come.
+// How far the look of a device has come: the thread writes where it is, and the loop may ask.
 struct SysfsProbe::Look {
+  // Never changed once `now` points to it.
   struct Place {
-    bool begun = false;
-    std::string sign{}, file{};
+    std::string sign{}, file{};  // "" before the first file: it is at the directory itself
   };
 
-  Time started{};
-  Guarded<Place> place;  // the thread writes where it is while the loop may ask
+  explicit Look(Time started_in) : started(started_in) {}
+  // On the thread.
+  void GoTo(const std::string& sign, const std::string& file) {
+    passed.push_back({sign, file});
+    now = &passed.back();
+  }
+
+  const Time started;
+  std::list<Place> passed;                  // the thread's own
+  std::atomic<const Place*> now = nullptr;  // null: no thread has begun
 };
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
@@ -78,30 +87,25 @@ std::vector<SignSpec> SysfsProbe::Due(Watched& watched) {
 }
 
 void SysfsProbe::Begin(Watched& watched) {
-  auto look = std::make_shared<Look>();
-  look->started = parts_.loop.Now();
-  watched.look = look;
+  auto look = std::make_unique<Look>(parts_.loop.Now());
+  watched.look = look.get();
   // The probe may be gone when it returns; the files outlive the process's threads.
-  auto work = [look, &files = parts_.files, directory = options_.root + "/" + watched.device.path,
-               signs = Due(watched)] {
-    look->place.Update([](Look::Place& place) { place.begun = true; });
-    return LookAtDevice(files, directory, signs,
-                        [&look](const std::string& sign, const std::string& file) {
-                          look->place.Update([&](Look::Place& place) {
-                            place.sign = sign;
-                            place.file = file;
-                          });
-                        });
+  auto work = [look = std::move(look), &files = parts_.files,
+               directory = options_.root + "/" + watched.device.path, signs = Due(watched)] {
+    look->GoTo("", "");
+    return LookAtDevice(
+        files, directory, signs,
+        [&look](const std::string& sign, const std::string& file) { look->GoTo(sign, file); });
   };
   RunFor(liveness_, *watched.queue, std::move(work),
-         [this, look, name = watched.device.name](const DeviceLook& result) {
+         [this, look = watched.look, name = watched.device.name](const DeviceLook& result) {
            const auto it = watched_.find(name);
            if (it != watched_.end() && it->second.look == look) OnLook(it->second, result);
          });
 }
 
 void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
-  watched.look.reset();
+  watched.look = nullptr;
   if (std::exchange(watched.reported, false)) {
     parts_.log.Info("device answers again", {{"device", watched.device.name}});
     CountHanging();
@@ -125,11 +129,11 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
   if (watched.look == nullptr) return;
   const Duration waited = parts_.loop.Now() - watched.look->started;
   if (waited < options_.patience) return;
-  const auto [begun, name, file] = watched.look->place.Get();
-  // Before the first file it is the directory itself.
+  const Look::Place* const begun = watched.look->now;
+  const auto [name, file] = begun != nullptr ? *begun : Look::Place();
   const std::string what = file.empty() ? watched.device.path : file;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
-  const std::string error = begun
+  const std::string error = begun != nullptr
                                 ? fmt::format("{} has not answered for {} s", what, seconds)
                                 : fmt::format("no thread has looked at {} for {} s", what, seconds);
   for (Sign& sign :
@@ -137,8 +141,8 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
     signs.push_back(std::move(sign));
   }
   if (std::exchange(watched.reported, true)) return;
-  parts_.log.Warning(begun ? "a file does not answer, its device is unknown"
-                           : "no thread can look at a device, it is unknown",
+  parts_.log.Warning(begun != nullptr ? "a file does not answer, its device is unknown"
+                                      : "no thread can look at a device, it is unknown",
                      {{"device", watched.device.name}, {"file", what}});
 }
 

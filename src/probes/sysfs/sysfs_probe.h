@@ -63,7 +63,7 @@ class SysfsProbe final : public Probe {
     SysfsDevice device;
     DeviceSigns signs;
     std::unique_ptr<DiskQueue> queue;
-    std::shared_ptr<Look> look{};      // under way; shared with the thread that reads
+    const Look* look = nullptr;        // under way: its reading owns it, which ends with `queue`
     bool reported = false;             // that it hangs
     std::map<std::string, Time> next;  // when a sign with `every` is read again
   };

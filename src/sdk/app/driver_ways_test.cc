@@ -62,7 +62,7 @@ class DriverWaysTest : public ::testing::Test {
     return names;
   }
 
-  // A claim that the scheduler gave `device` to, at the API and in a prepare of the kubelet's.
+  // A claim at the API to which the scheduler gave `device`; the kubelet asks to prepare it.
   std::string MakeClaim(const std::string& device) {
     const Json ns =
         *Json::Parse(R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "train"}})");

@@ -30,9 +30,11 @@ class KubeletRegistration {
                                         .most = std::chrono::seconds(30)};
   // For the whole call: the kubelet dials the plugin in it, for up to 10 s.
   static constexpr Duration kDeadline = std::chrono::seconds(15);
-  // From a registration that was taken to the stream; past it, it is made again.
+  // How long the kubelet may take to open its stream once it has accepted a registration; after
+  // that the plugin registers again.
   static constexpr Duration kStreamWithin = std::chrono::seconds(10);
-  // A stream that lasted so long ended for a reason of its own: what follows is tried at once.
+  // A stream that lasted so long did not end because of its registration: the next one is made at
+  // once, without backoff.
   static constexpr Duration kSettled = std::chrono::seconds(10);
   // Beside the watch on the directory, which some file systems do not give.
   static constexpr Duration kLookPeriod = std::chrono::seconds(10);
