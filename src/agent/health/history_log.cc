@@ -135,7 +135,7 @@ void HistoryLog::Published(const PodRef& pod, const DeviceHealth& health, const 
                  .text = fmt::format("Pod status{} ({})", how.annotated ? " and annotation" : "",
                                      Delay(pod, health.id, how.after_sign, now)),
                  .source = std::string(kAgent),
-                 .incident = LastIncidentOf(health.id)});
+                 .incident = IncidentOfHolder(health.id)});
 }
 
 bool HistoryLog::Assigned(const Assignment& assignment, WallTime now) {
@@ -159,7 +159,7 @@ void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& device
   for (const DeviceId& device : devices) {
     // The first device that has one: a crash is one line, and the devices of a Pod mostly fail
     // together.
-    if (incident.empty()) incident = LastIncidentOf(device);
+    if (incident.empty()) incident = IncidentOfHolder(device);
   }
   store_.Append({.time = crash.time,
                  .kind = history::Kind::kCrash,
@@ -290,6 +290,7 @@ std::string HistoryLog::IncidentOf(const HealthChange& change) {
     // kubelet's registry does.
     incident = fmt::format("{}-{}-{}/{}", id.device, Millis(change.after.since.time_since_epoch()),
                            id.driver, id.pool);
+    newest_[id].given_well = false;
   }
   return incident;
 }
@@ -298,6 +299,11 @@ const std::string& HistoryLog::LastIncidentOf(const DeviceId& device) {
   static const std::string kNone;
   const auto it = newest_.find(device);
   return it == newest_.end() ? kNone : it->second.incident;
+}
+
+std::string HistoryLog::IncidentOfHolder(const DeviceId& device) {
+  const auto it = newest_.find(device);
+  return it == newest_.end() || it->second.given_well ? "" : it->second.incident;
 }
 
 std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
@@ -336,22 +342,25 @@ void HistoryLog::Remember(const history::Record& record) {
     newest.sign_is_next = record.time > newest.changed;
   } else if (record.kind == history::Kind::kChange) {
     Newest& newest = newest_[record.device];
+    const bool stays_well = record.change && record.change->after.state == HealthState::kHealthy;
+    if (!stays_well || newest.incident != record.incident) newest.given_well = false;
     newest.incident = record.incident;
     newest.changed = record.time;
     newest.by_sign = std::exchange(newest.sign_is_next, false);
   } else if (record.kind == history::Kind::kAssigned && record.pod) {
-    RememberAssigned(record.device, record.pod->uid, record.time);
+    RememberAssigned(record);
   } else if (record.kind == history::Kind::kForgotten) {
     newest_.erase(record.device);
   }
 }
 
-void HistoryLog::RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now) {
-  const auto [it, first] = newest_.try_emplace(device);
-  it->second.holder = holder;
-  it->second.assigned = now;
+void HistoryLog::RememberAssigned(const history::Record& record) {
+  const auto [it, first] = newest_.try_emplace(record.device);
+  it->second.holder = record.pod->uid;
+  it->second.assigned = record.time;
+  it->second.given_well |= record.incident.empty();
   if (!first) return;
-  only_assigned_.push_back(device);
+  only_assigned_.push_back(record.device);
   if (only_assigned_.size() <= kOnlyAssignedMax) return;
   const auto oldest = newest_.find(only_assigned_.front());
   const auto is_only_assigned = [](const Newest& newest) {
