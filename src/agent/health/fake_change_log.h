@@ -59,7 +59,7 @@ class FakeChangeLog final : public ChangeLog {
     return steps;
   }
   std::vector<Step> StepsOfEnded(const PodRef&, const std::vector<DeviceId>&,
-                                 WallTime) const override {
+                                 const Ending&) const override {
     return steps;
   }
   std::uint64_t records() const override { return entries.size(); }

@@ -77,6 +77,17 @@ WallTime FirstTimeOf(const std::map<std::uint64_t, history::Record>& records) {
   return first;
 }
 
+// When the Pod of these records got the device; their first time where an agent before the journal
+// saw it.
+WallTime AssignedAt(const std::map<std::uint64_t, history::Record>& records,
+                    const DeviceId& device) {
+  for (const auto& [sequence, record] : records) {
+    const bool assigned = record.kind == history::Kind::kAssigned;
+    if (assigned && record.device == device) return record.time;
+  }
+  return FirstTimeOf(records);
+}
+
 // What the records of their drivers are filed under.
 std::set<DeviceId> DriversOf(const std::vector<DeviceId>& devices) {
   std::set<DeviceId> drivers;
@@ -231,17 +242,21 @@ std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
 }
 
 std::vector<Step> HistoryLog::StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
-                                           WallTime until) const {
+                                           const Ending& ending) const {
   Records records = RecordsOf(pod);
-  const WallTime first = FirstTimeOf(records);
-  for (const DeviceId& driver : DriversOf(devices)) {
-    std::vector<history::Record> of_driver = store_.OfDevice(driver);
-    std::erase_if(of_driver, [&](const history::Record& record) {
-      return record.time < first || record.time > until;
+  const Records own = records;
+  const auto add = [&](const DeviceId& id, WallTime from, WallTime until) {
+    std::vector<history::Record> some = store_.OfDevice(id);
+    std::erase_if(some, [&](const history::Record& record) {
+      return record.time < from || record.time > until;
     });
-    AddTo(records, std::move(of_driver), pod);
+    AddTo(records, std::move(some), pod);
+  };
+  for (const DeviceId& device : devices) {
+    add(device, AssignedAt(own, device), ending.had_devices);
   }
-  return StepsFrom(std::move(records), until);
+  for (const DeviceId& driver : DriversOf(devices)) add(driver, FirstTimeOf(own), ending.until);
+  return StepsFrom(std::move(records), ending.until);
 }
 
 HistoryLog::Records HistoryLog::RecordsOf(const PodRef& pod) const {

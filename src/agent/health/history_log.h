@@ -41,7 +41,7 @@ class HistoryLog final : public ChangeLog {
   std::vector<DeviceHealth> Devices() const override;
   std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
   std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
-                                 WallTime until) const override;
+                                 const Ending& ending) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
   // Devices of which something is held in memory.
