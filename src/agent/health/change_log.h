@@ -95,6 +95,8 @@ class ChangeLog {
   virtual bool has_gaps() const = 0;
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
+  // Of those that are Unknown because their driver says nothing: as it said last.
+  virtual std::vector<DeviceHealth> BeforeSilence() const = 0;
   // The steps of a Pod, of these devices and of their drivers, oldest first, the newest
   // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
   virtual std::vector<Step> StepsOf(const PodRef& pod,

@@ -71,6 +71,12 @@ void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
   if (!silent) entry->deadline = now + entry->timeout.timeout;
 }
 
+void HealthCache::RestoreBeforeSilence(const DeviceHealth& before) {
+  const auto it = entries_.find(before.id);
+  if (it == entries_.end() || !it->second.silent()) return;
+  it->second.before_silence = std::make_unique<DeviceHealth>(before);
+}
+
 std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
   Driver& driver = drivers_[report.report.driver];
   if (!report.continues) ++driver.reports;

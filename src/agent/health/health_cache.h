@@ -55,6 +55,9 @@ class HealthCache {
   // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: something
   // newer may have been lost, so of what its driver repeats the driver knows better since when.
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
+  // What a device was before it fell silent, where it was silent already when this agent last ran.
+  // After its Restore.
+  void RestoreBeforeSilence(const DeviceHealth& before);
 
   // The driver reported at `now`, which may lie a little back; `wall` dates changes whose sign has
   // no time. Devices it left out stay as they are until their deadline. One that makes room for

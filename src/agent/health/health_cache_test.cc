@@ -193,6 +193,19 @@ TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndNotifiesNobody) {
   EXPECT_THAT(at.Expire(), SizeIs(1));
 }
 
+TEST(HealthCache, AFaultThatPausedOverARestartKeepsItsFirstTime) {
+  CacheAt at;
+  DeviceHealth gone = NotReportedHealth(CachedGpu(0)), lost = Unhealthy(0);
+  gone.since = kMorning - 1min;
+  lost.since = kMorning - 1h;
+  at.cache.Restore(gone, at.now, false);
+  at.cache.RestoreBeforeSilence(lost);
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning - 1h);
+  at.Apply({Healthy(0)});
+  at.now += 5s;
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, at.wall()) << "it was well in between";
+}
+
 TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
   CacheAt at;
   DeviceHealth stored = Healthy(0);

@@ -88,6 +88,12 @@ WallTime AssignedAt(const std::map<std::uint64_t, history::Record>& records,
   return FirstTimeOf(records);
 }
 
+std::vector<DeviceHealth> ListOf(const std::map<DeviceId, DeviceHealth>& healths) {
+  std::vector<DeviceHealth> list;
+  for (const auto& [id, health] : healths) list.push_back(health);
+  return list;
+}
+
 // What the records of their drivers are filed under.
 std::set<DeviceId> DriversOf(const std::vector<DeviceId>& devices) {
   std::set<DeviceId> drivers;
@@ -227,10 +233,10 @@ void HistoryLog::Forget(const DeviceId& device, const std::string& why, WallTime
                  .source = std::string(kAgent)});
 }
 
-std::vector<DeviceHealth> HistoryLog::Devices() const {
-  std::vector<DeviceHealth> devices;
-  for (const auto& [id, health] : store_.Latest()) devices.push_back(health);
-  return devices;
+std::vector<DeviceHealth> HistoryLog::Devices() const { return ListOf(store_.Latest()); }
+
+std::vector<DeviceHealth> HistoryLog::BeforeSilence() const {
+  return ListOf(store_.BeforeSilence());
 }
 
 std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,

@@ -39,6 +39,7 @@ class HistoryLog final : public ChangeLog {
 
   bool has_gaps() const override { return store_.lossy(); }
   std::vector<DeviceHealth> Devices() const override;
+  std::vector<DeviceHealth> BeforeSilence() const override;
   std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
   std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
                                  const Ending& ending) const override;
