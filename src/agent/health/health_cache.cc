@@ -217,6 +217,7 @@ bool HealthCache::EvictSilent(const std::string& driver) {
   if (!may_have_silent) return false;
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
+    ++searched_;
     const Entry& entry = it->second;
     if (!entry.silent()) continue;
     if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;

@@ -282,6 +282,22 @@ TEST(HealthCache, MakesRoomByForgettingWhoIsSilentForLongest) {
   EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesMax);
 }
 
+// One report may have thousands of devices that find none.
+TEST(HealthCache, LooksForASilentDeviceOnlyWhereThereMayBeOne) {
+  CacheAt at;
+  constexpr int kMost = static_cast<int>(HealthCache::kDevicesMax);
+  std::vector<DeviceHealth> devices;
+  for (int i = 0; i < 2 * kMost; ++i) devices.push_back(Healthy(i));
+  at.Apply(devices);
+  EXPECT_EQ(at.cache.left_out(), HealthCache::kDevicesMax);
+  EXPECT_EQ(at.cache.searched(), 0U) << "all of them were reported just now";
+  at.now += 60s;
+  while (!at.Expire().empty()) continue;
+  at.Apply({devices.begin(), devices.begin() + kMost});
+  for (int i = 0; i < 10; ++i) at.Apply({Healthy(9000 + i)});
+  EXPECT_EQ(at.cache.searched(), HealthCache::kDevicesMax) << "once, for nothing";
+}
+
 TEST(HealthCache, ADriverWithManyDevicesMakesRoomForOneWithFew) {
   CacheAt at;
   std::vector<DeviceHealth> many;
