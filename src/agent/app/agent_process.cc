@@ -1,4 +1,3 @@
-// Tested by tests/e2e/agent_test.cc, as a process.
 #include "agent/app/agent_process.h"
 
 #include <fmt/ranges.h>

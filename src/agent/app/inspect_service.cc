@@ -233,6 +233,20 @@ struct InspectService::Wire {
     if (pod.asked_to_go) out.set_asked_to_go_unix_nanos(Nanos(*pod.asked_to_go));
   }
 
+  // What happens to a device that a Pod had until its end is another's, also while the Pod still
+  // takes late news of it. Of a Pod that is gone, `pod` is null.
+  static Ending EndingOf(const kube::Pod* pod, const std::vector<history::PostMortem>& records) {
+    Ending ending;
+    std::optional<WallTime> end = pod == nullptr ? std::nullopt : EndOf(*pod);
+    if (!records.empty()) {
+      ending.until = records.front().until();
+      if (pod != nullptr && !end) end = records.front().ended;
+    }
+    // The API gives ends in whole seconds, rounded down.
+    if (end) ending.had_devices = *end + kEndPrecision;
+    return ending;
+  }
+
   static StatusOr<wire::ExplainResponse> Explain(const Parts& parts,
                                                  const wire::ExplainRequest& request) {
     ASSIGN_OR_RETURN(const ObjectKey key, KeyOf(parts, request));
@@ -246,16 +260,13 @@ struct InspectService::Wire {
     std::erase_if(records,
                   [&](const auto& record) { return pod != nullptr && record.pod.uid != uid; });
     const bool over = pod == nullptr || HasEnded(*pod);
-    const bool given_back = over && ids.empty() && !records.empty();
-    // What happens to a device that a Pod had until its end is another's.
-    const std::vector<DeviceId> present(ids.begin(), ids.end());
     for (const history::PostMortem& record : records) {
       for (const auto& device : record.devices) ids.insert(device.identity.id);
     }
     const std::vector<DeviceId> held(ids.begin(), ids.end());
     std::vector<Step> steps =
-        given_back ? parts.journal.StepsOfEnded({key, uid}, held, records.front().until())
-                   : parts.journal.StepsOf({key, uid}, over ? present : held);
+        over ? parts.journal.StepsOfEnded({key, uid}, held, EndingOf(pod, records))
+             : parts.journal.StepsOf({key, uid}, held);
     // For a Pod that is gone the records show which devices it had.
     for (const Step& step : steps) {
       if (step.device != DeviceId{}) ids.insert(step.device);

@@ -78,6 +78,25 @@ TEST(KnownDefect, ADriversRestartWhileTheAgentIsAwayLosesTheState) {
   EXPECT_EQ(at.node.Annotation("trainer-0"), before);
 }
 
+// Driver and agent go in one upgrade of the node, and the driver says no time of its own.
+TEST(KnownDefect, AFaultIsNewForAnAgentThatStartsWhileItsDriverIsAway) {
+  RunningPod at(Role::kObserver);
+  at.driver.Report({LostDevice("gpu-0")});
+  at.node.Pass(2s);
+  const std::string before = at.node.Annotation("trainer-0");
+  at.driver.Kill();
+  at.node.Pass(60s);
+  ASSERT_THAT(at.node.Annotation("trainer-0"), HasSubstr("Unknown"));
+  for (int i = 0; i < 2; ++i) {
+    at.node.KillAgent();
+    at.node.StartAgent();
+    at.node.Pass(60s);
+  }
+  at.driver.Start();
+  at.node.Pass(2s);
+  EXPECT_EQ(at.node.Annotation("trainer-0"), before);
+}
+
 TEST(KnownDefect, TheOldInstanceOfARollingUpdateOverwritesTheNewOnesReport) {
   RunningPod at(Role::kObserver);
   FakePlugin::Options second;

@@ -55,11 +55,12 @@ class FakeChangeLog final : public ChangeLog {
   }
   bool has_gaps() const override { return gaps; }
   std::vector<DeviceHealth> Devices() const override { return devices; }
+  std::vector<DeviceHealth> BeforeSilence() const override { return before_silence; }
   std::vector<Step> StepsOf(const PodRef&, const std::vector<DeviceId>&) const override {
     return steps;
   }
   std::vector<Step> StepsOfEnded(const PodRef&, const std::vector<DeviceId>&,
-                                 WallTime) const override {
+                                 const Ending&) const override {
     return steps;
   }
   std::uint64_t records() const override { return entries.size(); }
@@ -69,7 +70,7 @@ class FakeChangeLog final : public ChangeLog {
 
   std::vector<std::string> entries;
   std::vector<std::string> drivers;
-  std::vector<DeviceHealth> devices;
+  std::vector<DeviceHealth> devices, before_silence;
   std::vector<Step> steps;
   Status fault;
   bool gaps = false;

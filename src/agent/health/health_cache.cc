@@ -71,6 +71,12 @@ void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
   if (!silent) entry->deadline = now + entry->timeout.timeout;
 }
 
+void HealthCache::RestoreBeforeSilence(const DeviceHealth& before) {
+  const auto it = entries_.find(before.id);
+  if (it == entries_.end() || !it->second.silent()) return;
+  it->second.before_silence = std::make_unique<DeviceHealth>(before);
+}
+
 std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
   Driver& driver = drivers_[report.report.driver];
   if (!report.continues) ++driver.reports;
@@ -211,6 +217,7 @@ bool HealthCache::EvictSilent(const std::string& driver) {
   if (!may_have_silent) return false;
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
+    ++searched_;
     const Entry& entry = it->second;
     if (!entry.silent()) continue;
     if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;

@@ -55,6 +55,9 @@ class HealthCache {
   // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: something
   // newer may have been lost, so of what its driver repeats the driver knows better since when.
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
+  // What a device was before it fell silent, where it was silent already when this agent last ran.
+  // After its Restore.
+  void RestoreBeforeSilence(const DeviceHealth& before);
 
   // The driver reported at `now`, which may lie a little back; `wall` dates changes whose sign has
   // no time. Devices it left out stay as they are until their deadline. One that makes room for
@@ -85,6 +88,8 @@ class HealthCache {
   // Whether the driver's last report had devices that are left out, so that a device which it does
   // not show may be one of them.
   bool LeavesOut(const std::string& driver) const;
+  // How many devices were looked at in search of a silent one since the start.
+  std::size_t searched() const { return searched_; }
   // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
   std::vector<DeviceHealth> TakeEvicted() { return std::exchange(evicted_, {}); }
 
@@ -119,7 +124,7 @@ class HealthCache {
   std::map<std::string, Driver> drivers_;
   std::vector<DeviceHealth> evicted_;
   std::vector<HealthChange> displaced_;  // those among them of which somebody reported
-  std::size_t left_out_ = 0;
+  std::size_t left_out_ = 0, searched_ = 0;
 };
 
 // The cause of one that is reported and left out.

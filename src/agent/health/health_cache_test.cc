@@ -193,6 +193,19 @@ TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndNotifiesNobody) {
   EXPECT_THAT(at.Expire(), SizeIs(1));
 }
 
+TEST(HealthCache, AFaultThatPausedOverARestartKeepsItsFirstTime) {
+  CacheAt at;
+  DeviceHealth gone = NotReportedHealth(CachedGpu(0)), lost = Unhealthy(0);
+  gone.since = kMorning - 1min;
+  lost.since = kMorning - 1h;
+  at.cache.Restore(gone, at.now, false);
+  at.cache.RestoreBeforeSilence(lost);
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning - 1h);
+  at.Apply({Healthy(0)});
+  at.now += 5s;
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, at.wall()) << "it was well in between";
+}
+
 TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
   CacheAt at;
   DeviceHealth stored = Healthy(0);
@@ -267,6 +280,22 @@ TEST(HealthCache, MakesRoomByForgettingWhoIsSilentForLongest) {
   EXPECT_FALSE(at.cache.LeavesOut(kCachedDriver));
   EXPECT_THAT(at.cache.TakeEvicted(), SizeIs(1));
   EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesMax);
+}
+
+// One report may have thousands of devices that find none.
+TEST(HealthCache, LooksForASilentDeviceOnlyWhereThereMayBeOne) {
+  CacheAt at;
+  constexpr int kMost = static_cast<int>(HealthCache::kDevicesMax);
+  std::vector<DeviceHealth> devices;
+  for (int i = 0; i < 2 * kMost; ++i) devices.push_back(Healthy(i));
+  at.Apply(devices);
+  EXPECT_EQ(at.cache.left_out(), HealthCache::kDevicesMax);
+  EXPECT_EQ(at.cache.searched(), 0U) << "all of them were reported just now";
+  at.now += 60s;
+  while (!at.Expire().empty()) continue;
+  at.Apply({devices.begin(), devices.begin() + kMost});
+  for (int i = 0; i < 10; ++i) at.Apply({Healthy(9000 + i)});
+  EXPECT_EQ(at.cache.searched(), HealthCache::kDevicesMax) << "once, for nothing";
 }
 
 TEST(HealthCache, ADriverWithManyDevicesMakesRoomForOneWithFew) {

@@ -25,6 +25,12 @@ void HealthKeeper::Restore() {
     cache_.Restore(health, now, edges_.journal.has_gaps());
     edges_.metrics.Set(metric::kDeviceState, StateLabels(health.id, health.state), 1);
   }
+  // Where a part is lost the fault may have ended since, and begun again.
+  if (!edges_.journal.has_gaps()) {
+    for (const DeviceHealth& before : edges_.journal.BeforeSilence()) {
+      cache_.RestoreBeforeSilence(before);
+    }
+  }
   Arm();
 }
 

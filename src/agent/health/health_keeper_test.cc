@@ -43,6 +43,16 @@ class HealthKeeperTest : public ::testing::Test {
     keeper_->OnReport(report, loop_.Now());
   }
 
+  // Its driver is gone since a minute, and said an hour ago that it is broken.
+  void RestoreBrokenAndThenSilent() {
+    journal_.devices = {{.id = KeptGpu(0),
+                         .cause = {.code = std::string(cause_code::kDriverGone)},
+                         .since = loop_.WallNow() - 1min}};
+    journal_.before_silence = {
+        {.id = KeptGpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};
+    keeper_->Restore();
+  }
+
   FakeLoop loop_;
   std::vector<std::string> lines_;
   Log log_;
@@ -225,6 +235,19 @@ TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutNotifyingAnyone) {
   EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).since, loop_.WallNow() - 1h);
   loop_.Advance(30s);
   EXPECT_THAT(changes_, SizeIs(1));
+}
+
+TEST_F(HealthKeeperTest, AFaultBeforeASilenceThatARestartFellIntoKeepsItsTime) {
+  RestoreBrokenAndThenSilent();
+  Report({{0, HealthState::kUnhealthy}});
+  EXPECT_EQ(keeper_->cache().Find(KeptGpu(0))->health.since, loop_.WallNow() - 1h);
+}
+
+TEST_F(HealthKeeperTest, WhereTheJournalHasGapsAFaultBeforeASilenceMayHaveEndedSince) {
+  journal_.gaps = true;
+  RestoreBrokenAndThenSilent();
+  Report({{0, HealthState::kUnhealthy}});
+  EXPECT_EQ(keeper_->cache().Find(KeptGpu(0))->health.since, loop_.WallNow());
 }
 
 TEST_F(HealthKeeperTest, ADriverThatIsGoneIsReportedAtOnce) {

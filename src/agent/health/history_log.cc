@@ -77,6 +77,23 @@ WallTime FirstTimeOf(const std::map<std::uint64_t, history::Record>& records) {
   return first;
 }
 
+// When the Pod of these records got the device; their first time where an agent before the journal
+// saw it.
+WallTime AssignedAt(const std::map<std::uint64_t, history::Record>& records,
+                    const DeviceId& device) {
+  for (const auto& [sequence, record] : records) {
+    const bool assigned = record.kind == history::Kind::kAssigned;
+    if (assigned && record.device == device) return record.time;
+  }
+  return FirstTimeOf(records);
+}
+
+std::vector<DeviceHealth> ListOf(const std::map<DeviceId, DeviceHealth>& healths) {
+  std::vector<DeviceHealth> list;
+  for (const auto& [id, health] : healths) list.push_back(health);
+  return list;
+}
+
 // What the records of their drivers are filed under.
 std::set<DeviceId> DriversOf(const std::vector<DeviceId>& devices) {
   std::set<DeviceId> drivers;
@@ -135,7 +152,7 @@ void HistoryLog::Published(const PodRef& pod, const DeviceHealth& health, const 
                  .text = fmt::format("Pod status{} ({})", how.annotated ? " and annotation" : "",
                                      Delay(pod, health.id, how.after_sign, now)),
                  .source = std::string(kAgent),
-                 .incident = LastIncidentOf(health.id)});
+                 .incident = IncidentOfHolder(health.id)});
 }
 
 bool HistoryLog::Assigned(const Assignment& assignment, WallTime now) {
@@ -159,7 +176,7 @@ void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& device
   for (const DeviceId& device : devices) {
     // The first device that has one: a crash is one line, and the devices of a Pod mostly fail
     // together.
-    if (incident.empty()) incident = LastIncidentOf(device);
+    if (incident.empty()) incident = IncidentOfHolder(device);
   }
   store_.Append({.time = crash.time,
                  .kind = history::Kind::kCrash,
@@ -216,10 +233,10 @@ void HistoryLog::Forget(const DeviceId& device, const std::string& why, WallTime
                  .source = std::string(kAgent)});
 }
 
-std::vector<DeviceHealth> HistoryLog::Devices() const {
-  std::vector<DeviceHealth> devices;
-  for (const auto& [id, health] : store_.Latest()) devices.push_back(health);
-  return devices;
+std::vector<DeviceHealth> HistoryLog::Devices() const { return ListOf(store_.Latest()); }
+
+std::vector<DeviceHealth> HistoryLog::BeforeSilence() const {
+  return ListOf(store_.BeforeSilence());
 }
 
 std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
@@ -231,17 +248,21 @@ std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
 }
 
 std::vector<Step> HistoryLog::StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
-                                           WallTime until) const {
+                                           const Ending& ending) const {
   Records records = RecordsOf(pod);
-  const WallTime first = FirstTimeOf(records);
-  for (const DeviceId& driver : DriversOf(devices)) {
-    std::vector<history::Record> of_driver = store_.OfDevice(driver);
-    std::erase_if(of_driver, [&](const history::Record& record) {
-      return record.time < first || record.time > until;
+  const Records own = records;
+  const auto add = [&](const DeviceId& id, WallTime from, WallTime until) {
+    std::vector<history::Record> some = store_.OfDevice(id);
+    std::erase_if(some, [&](const history::Record& record) {
+      return record.time < from || record.time > until;
     });
-    AddTo(records, std::move(of_driver), pod);
+    AddTo(records, std::move(some), pod);
+  };
+  for (const DeviceId& device : devices) {
+    add(device, AssignedAt(own, device), ending.had_devices);
   }
-  return StepsFrom(std::move(records), until);
+  for (const DeviceId& driver : DriversOf(devices)) add(driver, FirstTimeOf(own), ending.until);
+  return StepsFrom(std::move(records), ending.until);
 }
 
 HistoryLog::Records HistoryLog::RecordsOf(const PodRef& pod) const {
@@ -290,6 +311,7 @@ std::string HistoryLog::IncidentOf(const HealthChange& change) {
     // kubelet's registry does.
     incident = fmt::format("{}-{}-{}/{}", id.device, Millis(change.after.since.time_since_epoch()),
                            id.driver, id.pool);
+    newest_[id].given_well = false;
   }
   return incident;
 }
@@ -298,6 +320,11 @@ const std::string& HistoryLog::LastIncidentOf(const DeviceId& device) {
   static const std::string kNone;
   const auto it = newest_.find(device);
   return it == newest_.end() ? kNone : it->second.incident;
+}
+
+std::string HistoryLog::IncidentOfHolder(const DeviceId& device) {
+  const auto it = newest_.find(device);
+  return it == newest_.end() || it->second.given_well ? "" : it->second.incident;
 }
 
 std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
@@ -336,22 +363,25 @@ void HistoryLog::Remember(const history::Record& record) {
     newest.sign_is_next = record.time > newest.changed;
   } else if (record.kind == history::Kind::kChange) {
     Newest& newest = newest_[record.device];
+    const bool stays_well = record.change && record.change->after.state == HealthState::kHealthy;
+    if (!stays_well || newest.incident != record.incident) newest.given_well = false;
     newest.incident = record.incident;
     newest.changed = record.time;
     newest.by_sign = std::exchange(newest.sign_is_next, false);
   } else if (record.kind == history::Kind::kAssigned && record.pod) {
-    RememberAssigned(record.device, record.pod->uid, record.time);
+    RememberAssigned(record);
   } else if (record.kind == history::Kind::kForgotten) {
     newest_.erase(record.device);
   }
 }
 
-void HistoryLog::RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now) {
-  const auto [it, first] = newest_.try_emplace(device);
-  it->second.holder = holder;
-  it->second.assigned = now;
+void HistoryLog::RememberAssigned(const history::Record& record) {
+  const auto [it, first] = newest_.try_emplace(record.device);
+  it->second.holder = record.pod->uid;
+  it->second.assigned = record.time;
+  it->second.given_well |= record.incident.empty();
   if (!first) return;
-  only_assigned_.push_back(device);
+  only_assigned_.push_back(record.device);
   if (only_assigned_.size() <= kOnlyAssignedMax) return;
   const auto oldest = newest_.find(only_assigned_.front());
   const auto is_only_assigned = [](const Newest& newest) {

@@ -40,9 +40,10 @@ class HistoryLog final : public ChangeLog {
 
   bool has_gaps() const override { return store_.lossy(); }
   std::vector<DeviceHealth> Devices() const override;
+  std::vector<DeviceHealth> BeforeSilence() const override;
   std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
   std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
-                                 WallTime until) const override;
+                                 const Ending& ending) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
   // Devices of which something is held in memory.
@@ -59,6 +60,7 @@ class HistoryLog final : public ChangeLog {
     bool by_sign = false;       // the last change was
     std::string holder;         // uid of the Pod that got it last
     std::optional<WallTime> assigned{};
+    bool given_well = false;  // a Pod got it when the incident was over
   };
 
   using Records = std::map<std::uint64_t, history::Record>;  // by sequence
@@ -70,10 +72,12 @@ class HistoryLog final : public ChangeLog {
   std::string IncidentOf(const HealthChange& change);
   // "" when the device never changed.
   const std::string& LastIncidentOf(const DeviceId& device);
+  // The same as a matter of a Pod that has the device now: "" where it was over before that.
+  std::string IncidentOfHolder(const DeviceId& device);
   // Writes a record of a device down, and remembers what it says.
   void Append(history::Record record);
   void Remember(const history::Record& record);
-  void RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now);
+  void RememberAssigned(const history::Record& record);
   void RememberAll();
   void NoteAgent(history::Kind kind, std::string_view text, WallTime now);
   // "7 ms after sign", or "after change" where no sign that is news brought it, or "after

@@ -14,6 +14,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr WallTime kSign = WallTime(1'795'269'600s);
@@ -26,6 +27,11 @@ HealthChange Lost() {
                     .state = HealthState::kUnhealthy,
                     .cause = {.code = "XidGpuLost", .message = "XID 79"},
                     .since = kSign}};
+}
+
+HealthChange Recovered(WallTime when) {
+  return {.before = Lost().after,
+          .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = when}};
 }
 
 class HistoryLogTest : public ::testing::Test {
@@ -86,11 +92,23 @@ TEST_F(HistoryLogTest, SaysOfAProgramsFaultThatTheDeviceStaysHealthy) {
                                   "(gpu.example.com, report 6)"));
 }
 
+// Beside a fault of the device that was over before.
+TEST_F(HistoryLogTest, WhatTheProgramOfAPodDoesToASoundDeviceIsItsStory) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 1, kSign);
+  log_->Changed(Recovered(kSign + 1min), {}, 2, kSign + 1min);
+  log_->Assigned({kLoggedPod, Recovered(kSign + 1min).after}, kSign + 2min);
+  HealthChange noted{.before = Recovered(kSign + 1min).after, .after = Lost().before};
+  noted.after.cause = {.code = "XidPageFault", .owner = FaultOwner::kApplication};
+  noted.after.since = kSign + 3min;
+  log_->Changed(noted, {.sign = "kernel log: Xid 31"}, 3, kSign + 3min);
+  log_->Published(kLoggedPod, noted.after, {1ms}, kSign + 3min);
+  EXPECT_THAT(Line(), Contains("sign: kernel log: Xid 31 (gpu.example.com)"));
+  EXPECT_THAT(Line(), Not(Contains(HasSubstr("Xid 79"))));
+}
+
 TEST_F(HistoryLogTest, ARecoveryHasTheSignThatShowedIt) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
-  HealthChange back{
-      .before = Lost().after,
-      .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign + 9s}};
+  const HealthChange back = Recovered(kSign + 9s);
   log_->Changed(back, {.sign = "simulator: reset host"}, 813, kSign + 9s);
   log_->Published(kLoggedPod, back.after, {3ms}, kSign + 9s + 3ms);
   EXPECT_THAT(Line(), Contains("sign: simulator: reset host (gpu.example.com)"));
@@ -273,11 +291,43 @@ TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
   log_->Published(kLoggedPod, Lost().after, {1ms}, kSign);
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
-  HealthChange recovered{
-      .before = Lost().after,
-      .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign + 60s}};
-  log_->Changed(recovered, {}, 1, kSign + 60s);
+  log_->Changed(Recovered(kSign + 60s), {}, 1, kSign + 60s);
   EXPECT_THAT(Line(), SizeIs(3)) << "found by the Pod through its incident";
+}
+
+// Each Pod that ever gets a GPU which was broken once.
+TEST_F(HistoryLogTest, WhatWasOverBeforeThePodGotTheDeviceIsNotItsStory) {
+  const PodRef before{{"train", "trainer-9"}, "uid-9"};
+  const HealthChange recovered = Recovered(kSign + 30min);
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
+  log_->Published(before, Lost().after, {7ms}, kSign + 7ms);
+  log_->Changed(recovered, {.sign = "simulator: reset host"}, 1, kSign + 30min);
+  log_->Assigned({kLoggedPod, recovered.after}, kSign + 60min);
+  // The disk may be slower than the scheduler.
+  log_->Kept({recovered}, OnDisk::kBeforePublished, kSign + 60min);
+  ASSERT_TRUE(history::Synced(*log_).ok());
+  Open();  // by records that were read back as well
+  log_->Published(kLoggedPod, recovered.after, {60min}, kSign + 60min + 4ms);
+  log_->Crashed({kLoggedPod, "container train, exit 1", kSign + 80min}, {kLoggedGpu});
+  EXPECT_THAT(Line(), ElementsAre("assigned: to this Pod: Healthy (galen-agent)",
+                                  HasSubstr("published: Pod status and annotation (4 ms"),
+                                  "crash: container train, exit 1 (container runtime)"));
+  std::vector<std::string> kinds;
+  for (const Step& step : log_->StepsOf(before, {})) kinds.push_back(step.kind);
+  EXPECT_THAT(kinds, ElementsAre("sign", "change", "published", "sign", "change", "kept"));
+  // What happens to it from now on is.
+  HealthChange again = Lost();
+  again.after.since = kSign + 90min;
+  log_->Changed(again, {.sign = "kernel log: Xid 79 again"}, 2, kSign + 90min);
+  log_->Published(kLoggedPod, again.after, {2ms}, kSign + 90min);
+  EXPECT_THAT(Line(), Contains("sign: kernel log: Xid 79 again (gpu.example.com)"));
+}
+
+TEST_F(HistoryLogTest, ACrashSoonAfterAFaultThatPassedBelongsToIt) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
+  log_->Changed(Recovered(kSign + 10s), {}, 1, kSign + 10s);
+  log_->Crashed({kLoggedPod, "container train, exit 1", kSign + 12s}, {kLoggedGpu});
+  EXPECT_THAT(Line(), Contains("sign: kernel log: Xid 79 (gpu.example.com)"));
 }
 
 TEST_F(HistoryLogTest, AForgottenDeviceIsNoMore) {

@@ -37,6 +37,11 @@ std::string KindOf(const std::string& record) {
   return record;
 }
 
+struct FoundPod {
+  kube::Pod pod;
+  Json object;  // as the API has it
+};
+
 // What the agent of this node knows; NotFound when the Pod is not one of its.
 StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
   ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(session.loop(), session.dialer(),
@@ -68,16 +73,6 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   return explanation;
 }
 
-// Events of one second stay as they are listed, by name, for their names rise in time.
-std::vector<ExplainedStep> ByTime(std::vector<ExplainedStep> steps) {
-  std::vector<ExplainedStep> sorted;
-  for (ExplainedStep& step : steps) {
-    const auto after = std::ranges::upper_bound(sorted, step.time, {}, &ExplainedStep::time);
-    sorted.insert(after, std::move(step));
-  }
-  return sorted;
-}
-
 ExplainedStep FromEvent(const Json& event) {
   const std::string& last = event["lastTimestamp"].AsString();
   const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
@@ -103,7 +98,8 @@ std::string AgentPodOn(Session& session, const std::string& node) {
 }
 
 // What the API server knows, where the agent gave nothing but `refusal`.
-StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Status& refusal) {
+StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Status& refusal) {
+  const kube::Pod& pod = found.pod;
   const std::string command = CommandAtNode(pod, AgentPodOn(session, pod.node));
   // Whole, for a device's state is joined from objects of several kinds.
   const StatusOr<FetchedFleet> fleet = FetchFleet(session, "");
@@ -120,9 +116,9 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
   ASSIGN_OR_RETURN(
       const std::vector<Json> events,
       session.List(kube::kEvents, pod.meta.key.ns,
-                   {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
-  for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
-  explanation.steps = ByTime(std::move(explanation.steps));
+                   {.field = "involvedObject.kind=Pod,involvedObject.name=" + pod.meta.key.name,
+                    .label = ""}));
+  explanation.steps = StepsOf(events, found.object);
   explanation.phase = pod.phase;
   explanation.asked_to_go = pod.asked_to_go;
   // Which ones a device plugin gave it only its node knows, unless somebody looks at one of them.
@@ -133,9 +129,9 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
 }
 
 // The Pod that `key` names; with no namespace, the only one of that name anywhere.
-StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
+StatusOr<FoundPod> FindPod(Session& session, const ObjectKey& key) {
   ASSIGN_OR_RETURN(
-      const std::vector<Json> found,
+      std::vector<Json> found,
       session.List(kube::kPods, key.ns, {.field = "metadata.name=" + key.name, .label = ""}));
   if (found.empty()) {
     return NotFound("no Pod {} in {}", key.name,
@@ -147,7 +143,8 @@ StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
     return InvalidArgument("Pod {} is in several namespaces:{}; choose one by -n", key.name,
                            places);
   }
-  return kube::DecodePod(found.front());
+  ASSIGN_OR_RETURN(kube::Pod pod, kube::DecodePod(found.front()));
+  return FoundPod{std::move(pod), std::move(found.front())};
 }
 
 // `missing` of a Pod `name`, with more where somebody named a device instead.
@@ -205,6 +202,23 @@ std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod) {
     if (!claims.empty()) devices.push_back({device.identity, device.health, Listed(claims)});
   }
   return devices;
+}
+
+std::vector<ExplainedStep> StepsOf(const std::vector<Json>& events, const Json& pod) {
+  const Json& meta = pod["metadata"];
+  // The kubelet's Events of a static Pod name its own object, of which the API has a mirror.
+  const std::string& mirrored = meta["annotations"]["kubernetes.io/config.mirror"].AsString();
+  std::vector<ExplainedStep> sorted;
+  for (const Json& event : events) {
+    const Json& about = event["involvedObject"];
+    const std::string& uid = about["uid"].AsString();
+    const bool is_its = uid == meta["uid"].AsString() || (!mirrored.empty() && uid == mirrored);
+    if (about["kind"].AsString() != "Pod" || !is_its) continue;
+    ExplainedStep step = FromEvent(event);
+    const auto after = std::ranges::upper_bound(sorted, step.time, {}, &ExplainedStep::time);
+    sorted.insert(after, std::move(step));
+  }
+  return sorted;
 }
 
 std::string CommandAtNode(const kube::Pod& pod, const std::string& agent_pod) {
@@ -291,10 +305,10 @@ StatusOr<std::string> Why(const Options& options, const std::string& pod) {
 
 StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
   ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
-  const StatusOr<kube::Pod> found = FindPod(session, named);
+  const StatusOr<FoundPod> found = FindPod(session, named);
   // The agent here may know another Pod of the name than is meant.
   if (found.status().code() == Code::kInvalidArgument) return found.status();
-  const ObjectKey key = found.ok() ? found->meta.key : named;
+  const ObjectKey key = found.ok() ? found->pod.meta.key : named;
   StatusOr<Explanation> explanation = AskAgent(session, options, key);
   // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
   if (!explanation.ok()) {

@@ -34,6 +34,10 @@ ExplainedDevice FromProto(const inspect::v1::Device& device, const PodRef& pod);
 // The devices of `pod` in the fleet, each once, with its claims as above.
 std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod);
 
+// Those of `events` that are about the object `pod`, by time: others of its name have theirs, such
+// as the Pod that it replaced. Those of one second stay as listed, by name, for names rise in time.
+std::vector<ExplainedStep> StepsOf(const std::vector<Json>& events, const Json& pod);
+
 // The kubectl command that asks the agent of the Pod's node, whose own Pod is `agent_pod`; "" when
 // it is not known, and then the command has a placeholder.
 std::string CommandAtNode(const kube::Pod& pod, const std::string& agent_pod);

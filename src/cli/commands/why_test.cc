@@ -90,6 +90,41 @@ TEST(Why, TakesOfTheApiServerOnlyTheClaimsOfThisVeryPod) {
   EXPECT_EQ(devices[0].claim, "trainer-0-gpu, trainer-0-share");
 }
 
+// A StatefulSet makes its Pods again under their names, and a Job is called as its Pod may be.
+TEST(Why, TakesOnlyTheEventsOfThisVeryPod) {
+  const Json pod = Json::Parse(R"({"metadata": {"name": "trainer-0", "uid": "u"}})").value();
+  const auto event = [](const char* kind, const char* uid, const char* message, const char* time) {
+    return Json::MakeObject(
+        {{"involvedObject",
+          Json::MakeObject({{"kind", kind}, {"name", "trainer-0"}, {"uid", uid}})},
+         {"reason", "DeviceUnhealthy"},
+         {"message", message},
+         {"lastTimestamp", time}});
+  };
+  const std::vector<Json> events = {event("Pod", "u", "the second", "2026-11-21T14:02:12Z"),
+                                    event("Pod", "of-the-former", "XID 79", "2026-11-21T13:00:00Z"),
+                                    event("Job", "u", "of another kind", "2026-11-21T14:02:12Z"),
+                                    event("Pod", "", "of nobody", "2026-11-21T14:02:12Z"),
+                                    event("Pod", "u", "the first", "2026-11-21T14:02:11Z"),
+                                    event("Pod", "u", "the third", "2026-11-21T14:02:12Z")};
+  std::vector<std::string> texts;
+  for (const ExplainedStep& step : StepsOf(events, pod)) texts.push_back(step.text);
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"DeviceUnhealthy: the first", "DeviceUnhealthy: the second",
+                                      "DeviceUnhealthy: the third"}));
+}
+
+// The API has a mirror of it, with a UID of its own.
+TEST(Why, TakesWhatTheKubeletSaysOfAStaticPod) {
+  const Json pod = Json::Parse(R"({"metadata": {"name": "web-node-7", "uid": "u", "annotations":
+      {"kubernetes.io/config.mirror": "hash"}}})")
+                       .value();
+  const Json pulled = Json::Parse(R"({"involvedObject": {"kind": "Pod", "uid": "hash"},
+      "reason": "Pulled", "message": "", "lastTimestamp": "2026-11-21T14:02:11Z"})")
+                          .value();
+  EXPECT_EQ(StepsOf({pulled}, pod).size(), 1u);
+}
+
 TEST(Why, SaysWhyTheAgentWasNotAskedAndHowToAskIt) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-0"};

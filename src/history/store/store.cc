@@ -15,6 +15,15 @@ Record DecodeOurs(std::string_view line) {
   return *std::move(record);
 }
 
+// Whether nobody says how the device is: what a driver says of it, if only that it does not know,
+// has another code.
+bool IsSilence(const DeviceHealth& health) {
+  const std::string& code = health.cause.code;
+  return health.state == HealthState::kUnknown &&
+         (code == cause_code::kDriverSilent || code == cause_code::kDriverGone ||
+          code == cause_code::kNotReported);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Store>> Store::Open(FileSystem& files, Options options) {
@@ -64,10 +73,7 @@ void Store::Apply(const Record& record, std::string line) {
   last_sequence_ = record.sequence;
   // Replay and Append come through here alike, so a restart gives the same answers.
   if (record.kind == Kind::kForgotten) latest_.erase(record.device);
-  if (record.change) {
-    latest_.insert_or_assign(record.device, Kept{record.sequence, line});
-    if (latest_.size() > kDevicesMax) ForgetOldestDevice();
-  }
+  if (record.change) NoteChange(record, line);
   window_.Push(record.sequence, line);
   // A single line longer than the byte bound leaves the window empty, which is within its promise.
   while (window_.size() > options_.records_max || window_.bytes() > options_.bytes_max) {
@@ -75,19 +81,37 @@ void Store::Apply(const Record& record, std::string line) {
   }
 }
 
+void Store::NoteChange(const Record& record, const std::string& line) {
+  const HealthChange& change = *record.change;
+  Newest& newest = latest_[record.device];
+  const bool goes_on = IsSilence(change.before) && IsSilence(change.after);
+  if (!goes_on) {
+    newest.silence.reset();
+  } else if (newest.begins_silence) {
+    newest.silence = std::make_unique<Kept>(std::move(newest.change));
+  }
+  newest.begins_silence = IsSilence(change.after) && change.before.state != HealthState::kUnknown;
+  newest.change = {record.sequence, line};
+  if (latest_.size() > kDevicesMax) ForgetOldestDevice();
+}
+
 void Store::ForgetOldestDevice() {
   latest_.erase(std::min_element(latest_.begin(), latest_.end(), [](const auto& a, const auto& b) {
-    return a.second.sequence < b.second.sequence;
+    return a.second.change.sequence < b.second.change.sequence;
   }));
 }
 
 // In the order of their numbers. Copies: they are written by another thread.
 std::vector<std::string> Store::Lines() const {
   std::map<std::uint64_t, std::string_view> older;
-  for (const auto& [id, record] : latest_) {
+  const auto add = [&](const Kept& record) {
     // What is in the window, too, is written once.
     const bool in_window = !window_.empty() && record.sequence >= window_.front().sequence;
     if (!in_window) older.emplace(record.sequence, record.line);
+  };
+  for (const auto& [id, newest] : latest_) {
+    add(newest.change);
+    if (newest.silence) add(*newest.silence);
   }
   std::vector<std::string> lines;
   lines.reserve(older.size() + window_.size());
@@ -98,8 +122,17 @@ std::vector<std::string> Store::Lines() const {
 
 std::map<DeviceId, DeviceHealth> Store::Latest() const {
   std::map<DeviceId, DeviceHealth> healths;
-  for (const auto& [id, record] : latest_) {
-    healths.emplace(id, DecodeOurs(record.line).change->after);
+  for (const auto& [id, newest] : latest_) {
+    healths.emplace(id, DecodeOurs(newest.change.line).change->after);
+  }
+  return healths;
+}
+
+std::map<DeviceId, DeviceHealth> Store::BeforeSilence() const {
+  std::map<DeviceId, DeviceHealth> healths;
+  for (const auto& [id, newest] : latest_) {
+    const Kept* began = newest.begins_silence ? &newest.change : newest.silence.get();
+    if (began != nullptr) healths.emplace(id, DecodeOurs(began->line).change->before);
   }
   return healths;
 }

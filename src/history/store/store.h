@@ -114,6 +114,8 @@ class Store {
 
   // The health after the last change of every device that ever changed and was not forgotten.
   std::map<DeviceId, DeviceHealth> Latest() const;
+  // Of those of which nobody says now how they are, and somebody did: as they were said to be last.
+  std::map<DeviceId, DeviceHealth> BeforeSilence() const;
   // Oldest first, as far back as the window goes.
   std::vector<Record> OfDevice(const DeviceId& id) const;
   // What names the Pod, and all else of the incidents it was part of, save what those did to other
@@ -135,11 +137,19 @@ class Store {
     std::uint64_t sequence = 0;
     std::string line;
   };
+  // The last change of a device, and the one that began its silence, which another cause may have
+  // by now: the driver that was silent is gone.
+  struct Newest {
+    Kept change;
+    bool begins_silence = false;
+    std::unique_ptr<Kept> silence;  // null: `change` began it, or there is none
+  };
 
   explicit Store(Options options) : options_(std::move(options)) {}
 
   void Replay(const std::vector<std::string>& lines);
   void Apply(const Record& record, std::string line);
+  void NoteChange(const Record& record, const std::string& line);
   void ForgetOldestDevice();
   // Everything that is kept, as written.
   std::vector<std::string> Lines() const;
@@ -154,7 +164,7 @@ class Store {
   std::vector<std::string> notes_;
   bool lossy_ = false;
   std::uint64_t last_sequence_ = 0;
-  std::map<DeviceId, Kept> latest_;  // the last change of each device
+  std::map<DeviceId, Newest> latest_;
   LineWindow window_;
 };
 

@@ -119,6 +119,44 @@ TEST_F(StoreTest, ForgottenDeviceHasNoHealthUntilItChangesAgain) {
   EXPECT_EQ(StateOf(0), HealthState::kHealthy);
 }
 
+// Silent, then gone, then taken from the driver's list; the rest of the window is of others.
+TEST_F(StoreTest, KnowsHowADeviceWasBeforeItsDriverFellSilentOverRewritesAndRestarts) {
+  options_.records_max = 3;
+  options_.journal_bytes_max = 2'000;
+  Open();
+  const auto change = [](const DeviceHealth& before, HealthState state, std::string_view code) {
+    Record record = Change(Gpu(0), state, 5);
+    record.change->before = before;
+    record.change->after.cause.code = code;
+    return record;
+  };
+  DeviceHealth last{.id = Gpu(0), .cause = {.code = std::string(cause_code::kNotReported)}};
+  const auto turn = [&](HealthState state, std::string_view code) {
+    const Record record = change(last, state, code);
+    store_->Append(record);
+    last = record.change->after;
+    for (int i = 0; i < 100; ++i) {
+      store_->Append(Note("note"));
+      ASSERT_TRUE(Synced(*store_).ok());
+    }
+    Restart();
+  };
+  turn(HealthState::kUnknown, cause_code::kDriverGone);
+  EXPECT_THAT(store_->BeforeSilence(), IsEmpty()) << "nobody ever said how it is";
+  turn(HealthState::kUnhealthy, "XidGpuLost");
+  EXPECT_THAT(store_->BeforeSilence(), IsEmpty());
+  const DeviceHealth lost = last;
+  for (const auto code : {cause_code::kDriverSilent, cause_code::kDriverGone,
+                          cause_code::kNotReported, cause_code::kDriverGone}) {
+    turn(HealthState::kUnknown, code);
+    EXPECT_THAT(store_->BeforeSilence(), ElementsAre(testing::Pair(Gpu(0), lost))) << code;
+    EXPECT_EQ(StateOf(0), HealthState::kUnknown);
+  }
+  turn(HealthState::kUnknown, cause_code::kReported);
+  turn(HealthState::kUnknown, cause_code::kDriverGone);
+  EXPECT_THAT(store_->BeforeSilence(), IsEmpty()) << "its driver said that it does not know";
+}
+
 TEST_F(StoreTest, AnswersForOneDevice) {
   Open();
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 1));

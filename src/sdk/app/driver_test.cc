@@ -15,6 +15,7 @@
 #include "base/flags.h"
 #include "kube/client.h"
 #include "kube/request.h"
+#include "net/admin_page.h"
 #include "net/connection.h"
 #include "net/endpoint/server.h"
 #include "net/endpoint/test_asker.h"
@@ -32,6 +33,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 namespace fs = std::filesystem;
 namespace dra = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace wire = ::pluginregistration;
@@ -325,6 +327,32 @@ TEST_F(DriverTest, ServesItsMetrics) {
   const std::string page =
       net::AskOverHttp1(runner_, options.metrics_address, {.method = "GET", .path = "/metrics"});
   EXPECT_THAT(page, HasSubstr("galen_driver_registered 0"));
+}
+
+TEST_F(DriverTest, ServesItsMetricsToThisMachineAloneAndWithinThePagesLimits) {
+  Driver::Options options = Options();
+  options.metrics_address = ":0";
+  options.log_level = "info";
+  std::string log;
+  {
+    testing::internal::CaptureStderr();
+    Driver driver(options);
+    Running running(driver);
+    Connect(RegistrationSocket());
+    log = testing::internal::GetCapturedStderr();
+  }
+  EXPECT_THAT(log, HasSubstr("address=tcp:127.0.0.1:"));
+  options.metrics_address = "unix:" + directory_.Path("metrics.sock");
+  options.log_level = "error";
+  Driver driver(options);
+  Running running(driver);
+  const std::string size = std::to_string(net::AdminPage::kRequestBodyBytesMax + 1);
+  EXPECT_THAT(net::AskOverHttp1(runner_, options.metrics_address,
+                                {.method = "GET",
+                                 .path = "/metrics",
+                                 .headers = {{"content-length", size}},
+                                 .body = std::string(std::stoul(size), 'x')}),
+              StartsWith("HTTP/1.1 413"));
 }
 
 TEST_F(DriverTest, ASecondOneOfTheSameNameDoesNotStart) {

@@ -53,5 +53,20 @@ TEST_F(OfferedDevicesTest, WhereTaintsAreDroppedATaintedDeviceIsWithdrawnForGood
   EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(3)) << "well again";
 }
 
+// What shows it is the answer with which a look ends.
+TEST_F(OfferedDevicesTest, IsNotSettledUntilWhatIsToBeWithdrawnIs) {
+  cluster_.wire().Drop("taints");
+  cluster_.wire().HoldAnswers();
+  auto publisher = MakePublisher();
+  publisher->SetInventory(OfferedWhereTaintsCount());
+  publisher->Start();
+  node_.loop.Advance(1s);
+  cluster_.wire().GoAway(true);
+  cluster_.wire().LetAnswersPass();
+  node_.loop.Advance(60s);
+  ASSERT_THAT(cluster_.Slices().at(0).devices, SizeIs(2));
+  EXPECT_FALSE(publisher->settled());
+}
+
 }  // namespace
 }  // namespace galen::sdk

@@ -149,15 +149,13 @@ void SlicePublisher::Reconcile(Done done) {
                  alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
   round_->done = std::move(done);
   LogYielded(round_->plan.yielded);
+  // Until it is written, which may fail for long; what an earlier look wrote says nothing of it.
+  settled_ = round_->plan.empty() && !round_->plan.yielded;
   if (round_->plan.yielded) {
-    settled_ = false;
     // The other instance's end is not notified, so the queue looks again by itself.
     return round_->done(Unavailable("a newer instance of this driver publishes the pool"));
   }
-  if (round_->plan.empty()) {
-    settled_ = true;
-    return round_->done(OkStatus());
-  }
+  if (round_->plan.empty()) return round_->done(OkStatus());
   // Removing needs no owner.
   if (round_->plan.create.empty() && round_->plan.update.empty()) return Carry("");
   AskForNode();

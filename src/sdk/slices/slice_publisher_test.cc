@@ -219,6 +219,34 @@ TEST_F(SlicePublisherTest, ASecondOutageIsLoggedAgainAndEndsLikeTheFirst) {
   }
 }
 
+// A device is withdrawn while the slices that have it are written, and then the API server is away.
+TEST_F(SlicePublisherTest, IsNotSettledByAnAnswerToAnEarlierInventory) {
+  cluster_.wire().HoldAnswers();
+  const auto publisher = Start(2);
+  publisher->SetInventory(PublishedDevices(1));
+  cluster_.wire().GoAway(true);
+  cluster_.wire().LetAnswersPass();
+  node_.loop.Advance(60s);
+  ASSERT_THAT(cluster_.Slices().at(0).devices, SizeIs(2));
+  EXPECT_FALSE(publisher->settled());
+  cluster_.wire().GoAway(false);
+  node_.loop.Advance(60s);
+  EXPECT_TRUE(publisher->settled());
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(1));
+}
+
+TEST_F(SlicePublisherTest, IsNotSettledWhileItsSlicesAreWipedAndCannotBeWritten) {
+  const auto publisher = Start(1);
+  ASSERT_TRUE(publisher->settled());
+  ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kNodes, "", "node-7")).ok());
+  Remove(cluster_.Slices().at(0).name);
+  node_.loop.Advance(60s);
+  EXPECT_FALSE(publisher->settled());
+  cluster_.AddNode("node-7");
+  node_.loop.Advance(60s);
+  EXPECT_TRUE(publisher->settled());
+}
+
 TEST_F(SlicePublisherTest, WaitsForItsNodeToBeMade) {
   ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kNodes, "", "node-7")).ok());
   const auto publisher = Start(1);
