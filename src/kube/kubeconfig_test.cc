@@ -169,13 +169,16 @@ users:
 contexts:
 - name: dev
   context: {cluster: c, user: u}
+- name: bare
 current-context: dev
 )");
   const std::string fault = Fault();
+  std::size_t at = 0;  // in this order
   for (const char* expected : {
            "clusters[0].name: is missing",
            "clusters[2].name: \"c\" is there twice",
            "users[1].user: is missing",
+           "contexts[1].context: is missing",
            "clusters[1].cluster.server: must start with https:// or http://",
            "clusters[1].cluster.certificate-authority-data: not base64",
            "clusters[1].cluster.insecure-skip-tls-verify: must be true or false",
@@ -184,8 +187,8 @@ current-context: dev
            "users[0].user.client-key: is missing",
            "users[0].user.as: impersonation is not supported",
        }) {
-    EXPECT_NE(fault.find(fmt::format("{}: {}", kPath, expected)), std::string::npos)
-        << expected << "\nin " << fault;
+    at = fault.find(fmt::format("{}: {}", kPath, expected), at);
+    ASSERT_NE(at, std::string::npos) << expected << "\nin " << fault;
   }
 }
 

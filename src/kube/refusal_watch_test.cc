@@ -40,6 +40,7 @@ class RefusalWatchTest : public ::testing::Test {
     // Whoever asks for itself whether it may.
     api_.AnswerBy([this](const net::HttpRequest& request) -> std::optional<FakeTransport::Answer> {
       if (!request.path.ends_with("/selfsubjectaccessreviews")) return std::nullopt;
+      if (reviews_wait_) return std::nullopt;
       const Json review = Json::Parse(request.body).value();
       const Json& what = review["spec"]["resourceAttributes"];
       reviews_.push_back(what["verb"].AsString() + " " + what["resource"].AsString() + " " +
@@ -75,6 +76,7 @@ class RefusalWatchTest : public ::testing::Test {
   Client client_{loop_, watch_};
   int restored_ = 0;
   int review_status_ = 201;
+  bool reviews_wait_ = false;
   std::set<std::string> allowed_;
   std::vector<std::string> reviews_;
 };
@@ -128,6 +130,23 @@ TEST_F(RefusalWatchTest, WhenOneRightIsBackTheOthersAreAskedForAndStayUntilTheyA
   EXPECT_THAT(reviews_, IsEmpty()) << "nothing is missing";
 }
 
+TEST_F(RefusalWatchTest, ARightThatCameBackDuringAReviewIsNotAskedFor) {
+  Ask(Create(kEvents, "train", Json::MakeObject({})), 403,
+      Forbidden(R"(create resource \"events\")"));
+  PatchPod("serve", 403, Forbidden(kPatchStatus));
+  PatchPod("train", 403, Forbidden(kPatchStatus));
+  reviews_wait_ = true;
+  loop_.Advance(RefusalWatch::kAskEvery + 1s);
+  const std::size_t review = api_.requests().size() - 1;
+  reviews_wait_ = false;
+  PatchPod("serve", 200, "{}");
+  api_.Head(review, 201);
+  api_.Data(review, R"({"status":{"allowed":false}})");
+  api_.End(review);
+  loop_.RunUntilIdle();
+  EXPECT_THAT(reviews_, ElementsAre("patch pods train"));
+}
+
 TEST_F(RefusalWatchTest, AReviewSpeaksOfTheRightThatItAskedFor) {
   Ask(Create(kEvents, "train", Json::MakeObject({})), 403,
       Forbidden(R"(create resource \"events\")"));
@@ -167,6 +186,18 @@ TEST_F(RefusalWatchTest, WhatIsRefusedForAnotherReasonIsNoMissingRight) {
   const std::string refused =
       R"({"kind":"Status","message":"admission webhook \"x\" denied the request: no","code":403})";
   EXPECT_EQ(PatchPod("train", 403, refused), Code::kPermissionDenied);
+  EXPECT_THAT(watch_.missing(), IsEmpty());
+}
+
+TEST_F(RefusalWatchTest, OfALongRefusalOnlyTheBeginningIsRead) {
+  const std::string refusal = Forbidden(kPatchStatus);
+  constexpr std::size_t kRead = 8 * 1024;
+  const auto call = client_.Do(Get(kPods, "train", "a"), [](const StatusOr<Json>&) {});
+  api_.Head(0, 403);
+  api_.Data(0,
+            std::string(kRead - refusal.size() + 1, ' ') + refusal.substr(0, refusal.size() - 1));
+  api_.Data(0, "}");
+  api_.End(0);
   EXPECT_THAT(watch_.missing(), IsEmpty());
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kube/test_transport.h"
+#include "net/fake_recording_sink.h"
 
 namespace galen::kube {
 namespace {
@@ -97,7 +98,10 @@ TEST_F(TransportTest, FailsAllThatWaitWhenTheServerCannotBeReached) {
       Unavailable("dial tcp:10.0.0.1:6443: connect to tcp:10.0.0.1:6443: Connection refused");
   Create();
   const auto a = Ask(), b = Ask();
+  net::RecordingSink keeps;  // its call, also past the end
+  const auto call = transport_->Send({.path = "/api"}, keeps);
   loop_.Advance(10ms);
+  EXPECT_EQ(keeps.ends(), 1);
   EXPECT_EQ(
       ToString(a->end),
       "Unavailable: cannot reach the API server at https://10.0.0.1:6443/k8s: connection refused");

@@ -25,6 +25,7 @@ TEST(CdiSpec, AGoodOneHasItsNamesAndNoFaults) {
   EXPECT_EQ(seen.kind, "vendor.com/gpu");
   EXPECT_THAT(seen.devices, ElementsAre("gpu0"));
   EXPECT_THAT(seen.faults, IsEmpty());
+  EXPECT_THAT(seen.relative_paths, IsEmpty());
   EXPECT_EQ(seen.least_version, "0.3.0");
 }
 
@@ -118,7 +119,9 @@ TEST(CdiSpec, AHugeOneHasFewFaultsToRead) {
 }
 
 TEST(CdiSpec, NamesAreOfTheSpecification) {
-  for (const char* name : {"a", "vendor.com", "Vendor-1_b"}) EXPECT_TRUE(IsCdiName(name)) << name;
+  for (const char* name : {"a", "vendor.com", "Vendor-1_b", "ZA"}) {
+    EXPECT_TRUE(IsCdiName(name)) << name;
+  }
   for (const char* name : {"", "1a", "a-", "a/b", "a b"}) EXPECT_FALSE(IsCdiName(name)) << name;
   for (const char* name : {"0", "gpu:0", "a.b_c-d"}) EXPECT_TRUE(IsCdiDeviceName(name)) << name;
   for (const char* name : {"", ":a", "a:", "a=b"}) EXPECT_FALSE(IsCdiDeviceName(name)) << name;

@@ -46,6 +46,9 @@ TEST(CheckResult, SaysWhatIsWrongWithATextThatIsNone) {
   EXPECT_THAT(fault("ended", "yesterday"), HasSubstr("ended"));
   EXPECT_THAT(fault("seed", "0xzz"), HasSubstr("seed"));
   EXPECT_FALSE(ParseCheckResult("{").ok());
+  std::string full = ToJson(Failed()).Dump();
+  full.resize(kCheckResultBytesMax, ' ');
+  EXPECT_TRUE(ParseCheckResult(full).ok());
   EXPECT_FALSE(ParseCheckResult(std::string(kCheckResultBytesMax + 1, ' ')).ok());
 }
 

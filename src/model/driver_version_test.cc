@@ -21,6 +21,7 @@ TEST(DriverVersion, AModuleSaysItsOwnInSysfsAndInProc) {
 
 TEST(DriverVersion, ATextWithoutOneHasNone) {
   EXPECT_EQ(KernelModuleVersion(""), "");
+  EXPECT_EQ(KernelModuleVersion("version .5 or 570. of 1"), "");
   EXPECT_EQ(KernelModuleVersion("NVRM version: unknown\nGCC version:  gcc version 12.2.0\n"), "");
 }
 

@@ -6,8 +6,8 @@ namespace galen {
 namespace {
 
 TEST(HardwareIds, OnePciAddressIsTheSameInEveryForm) {
-  for (const char* form : {"0000:4b:00.0", "0000:4B:00.0", "00000000:4B:00.0", "4b:00.0"}) {
-    EXPECT_EQ(NormalPciAddress(form), "0000:4b:00.0") << form;
+  for (const char* form : {"0000:9b:00.0", "0000:9B:00.0", "00000000:9B:00.0", "9b:00.0"}) {
+    EXPECT_EQ(NormalPciAddress(form), "0000:9b:00.0") << form;
   }
 }
 

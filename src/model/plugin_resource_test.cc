@@ -21,6 +21,7 @@ TEST(PluginResource, ItsDeviceHasTheIdThatThePluginGave) {
       {{"nvidia.com/", "node-7", "a"}, "resource \"nvidia.com/\""},
       {{"/gpu", "node-7", "a"}, "resource"},
       {{"nvidia.com/gpu-", "node-7", "a"}, "resource"},
+      {{"nvidia.com/-gpu", "node-7", "a"}, "resource"},
       {{"a/b/c", "node-7", "a"}, "resource"},
       {{"node.kubernetes.io/gpu", "node-7", "a"}, "resource"},
       {{"requests.nvidia.com/gpu", "node-7", "a"}, "resource"},

@@ -1,4 +1,3 @@
-// Tested by judge_test.cc, where there are verdicts to be shown.
 #include "model/verdict.h"
 
 #include <fmt/core.h>

@@ -170,11 +170,15 @@ class RecordingStream final : public StreamSink {
  public:
   void OnMessage(std::string_view message) override { messages.emplace_back(message); }
   void OnLongMessage(std::size_t bytes) override { announced = bytes; }
-  void OnEnding() override { ending = true; }
+  void OnEnding() override {
+    ending = true;
+    if (reads_on != nullptr) reads_on->Next();
+  }
   void OnEnd(const Status& status) override { end = status; }
 
   std::size_t announced = 0;
   bool ending = false;
+  Call* reads_on = nullptr;  // as soon as the end is known
   std::vector<std::string> messages;
   std::optional<Status> end;
 };
@@ -233,11 +237,22 @@ TEST_F(ChannelTest, EndOfAPacedStreamComesAfterWhatItBrought) {
   EXPECT_EQ(stream.end, OkStatus());
 }
 
+TEST_F(ChannelTest, WhoReadsOnWhenAPacedStreamEndsLearnsItsEnd) {
+  RecordingStream stream;
+  const auto call = channel_.PacedStream("/t.T/S", "", stream);
+  stream.reads_on = call.get();
+  client_.sink->OnHead(200, kGrpc);
+  client_.sink->OnData(Frame("one"));
+  client_.sink->OnEnd(OkStatus(), {{"grpc-status", "0"}});
+  EXPECT_EQ(stream.end, OkStatus());
+}
+
 TEST_F(ChannelTest, LongMessageOfAPacedStreamComesWholeWhenItIsAdmitted) {
   RecordingStream stream;
   Channel channel(loop_, client_, {.message_bytes_max = 100, .stream_window_bytes = 40});
   const auto call = channel.PacedStream("/t.T/S", "", stream);
   client_.sink->OnHead(200, kGrpc);
+  call->Admit();  // before anything is announced
   const std::string whole = Frame(std::string(90, 'x')) + Frame("next");
   client_.sink->OnData(whole.substr(0, 30));
   EXPECT_EQ(stream.announced, 95u);
@@ -249,6 +264,8 @@ TEST_F(ChannelTest, LongMessageOfAPacedStreamComesWholeWhenItIsAdmitted) {
   client_.sink->OnData(whole.substr(70));
   EXPECT_EQ(client_.taken, 95u) << "and of what follows nothing";
   EXPECT_EQ(stream.messages.back(), std::string(90, 'x'));
+  call->Admit();
+  EXPECT_EQ(client_.taken, 95u) << "nor once more, while the first is unread";
   call->Next();
   EXPECT_EQ(stream.messages.back(), "next");
 }

@@ -15,9 +15,9 @@ readonly MISSED=$RUN/missed.tsv
 readonly JOBS=${GALEN_JOBS:-$(nproc)}
 # Survivors of which somebody found that they change nothing: file, before, after, why.
 readonly NO_CHANGE=$TREE/tests/mutate/no_change.tsv
-# Enough of the simulation that a whole fault takes less than a minute of two cores.
-export GALEN_SIM_SEEDS=40 GALEN_SIM_EVENTS=1000
-readonly SIM_FILTER='-*IsFoundByItsRuleInAShortStory*'
+# Enough of the simulation that a whole fault takes less than half a minute of a core.
+export GALEN_SIM_SEEDS=10 GALEN_SIM_EVENTS=1000
+readonly SIM_FILTER='-*IsFoundByItsRuleInAShortStory*:*TheSameSeedGivesTheSameRun'
 # What a test program may take: a part for each second that it takes without a fault, and some more for
 # a machine that just then has other work.
 readonly PATIENCE_FACTOR=5 PATIENCE_SECONDS=20
@@ -89,9 +89,9 @@ try_without_faults() {
 
 filter_of() { if [[ $1 == sim_test ]]; then echo "$SIM_FILTER"; else echo '*'; fi; }
 
-# run_program PATH SECONDS FILTER
+# run_program PATH SECONDS FILTER: malloc fills what is freed, so that a fault that uses it is seen.
 run_program() {
-  "$SANDBOX" "$2" "$1" --gtest_brief=1 --gtest_fail_fast "--gtest_filter=$3" </dev/null
+  MALLOC_PERTURB_=165 "$SANDBOX" "$2" "$1" --gtest_brief=1 --gtest_fail_fast "--gtest_filter=$3" </dev/null
 }
 
 # The suites of the file's own test, as a filter; nothing where it has none.
@@ -153,12 +153,19 @@ try() {
   printf 'survived\t-\t-\n'
 }
 
+# What is known to change nothing need not be tried.
+known_to_change_nothing() { cut -f1-3 "$NO_CHANGE" | grep -qxF -- "$1"; }
+
 # A row of results.tsv: that of faults.tsv, and behind it outcome, by, how and seconds.
 try_row() {
-  local row=$1 name room file line kind start=$SECONDS result
-  IFS=$'\t' read -r name room file line kind _ <<<"$row"
-  # Without a result it is tried again by the next run.
-  result=$(try "$name" "$room" "$file") || return
+  local row=$1 name room file line kind before after start=$SECONDS result
+  IFS=$'\t' read -r name room file line kind before after <<<"$row"
+  if known_to_change_nothing "$file"$'\t'"$before"$'\t'"$after"; then
+    result=$'survived\t-\t-'
+  else
+    # Without a result it is tried again by the next run.
+    result=$(try "$name" "$room" "$file") || return
+  fi
   diff -u --label "$file" --label "$file" "$TREE/$file" "$RUN/$name.cc" >"$RUN/$name.patch" || true
   rm -f "$RUN/$name".{o,cc,log,log.again} "$RUN/$name".*_test
   printf '%s\t%s\t%s\n' "$row" "$result" $((SECONDS - start)) >>"$RESULTS"

@@ -272,6 +272,7 @@ TEST_F(JournalTest, SnapshotMakesOlderSegmentsThatACrashLeftCountForNothing) {
   ASSERT_TRUE(files_.WriteAtomically(Path(2), snapshot, 0600).ok());
   Open();
   EXPECT_THAT(held_, ElementsAre("new"));
+  EXPECT_THAT(notes_, IsEmpty());
   EXPECT_THAT(Files(), ElementsAre(SegmentName(2)));
 }
 

@@ -96,14 +96,25 @@ TEST_F(JournalWriterTest, WhatAHangingDiskHasNoRoomForIsInTheNextRewrite) {
   writer_->Append("a");
   writer_->Sync(Note("first"));
   const std::string large(kRecordBytesMax, 'x');
-  for (std::size_t bytes = 0; bytes <= Journal::kPendingBytesMax; bytes += large.size()) {
-    writer_->Append(large);
-  }
-  EXPECT_LE(writer_->pending_bytes(), Journal::kPendingBytesMax);
+  const auto left = [this] { return Journal::kPendingBytesMax - writer_->pending_bytes(); };
+  while (left() >= kFrameBytes + large.size()) writer_->Append(large);
+  writer_->Append(std::string(left() - kFrameBytes, 'x'));
+  EXPECT_EQ(left(), 0u);
+  writer_->Append("b");
+  EXPECT_EQ(left(), 0u);
   EXPECT_TRUE(writer_->waits());
   disk_.GoOn();
   EXPECT_TRUE(Synced(*writer_).ok());
   EXPECT_FALSE(writer_->waits());
+  EXPECT_THAT(Survivors(), ElementsAre("all"));
+}
+
+TEST_F(JournalWriterTest, WhatTheJournalRefusesIsReportedAndInTheNextRewrite) {
+  Open(2 * kRecordBytesMax);
+  writer_->Append(std::string(kRecordBytesMax + 1, 'x'));
+  EXPECT_EQ(Synced(*writer_).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(writer_->waits());
+  EXPECT_TRUE(Synced(*writer_).ok());
   EXPECT_THAT(Survivors(), ElementsAre("all"));
 }
 
@@ -114,9 +125,15 @@ TEST_F(JournalWriterTest, AWriteThatFailsWaitsForTheNextOne) {
   EXPECT_FALSE(Synced(*writer_).ok());
   EXPECT_FALSE(writer_->trouble().ok());
   EXPECT_TRUE(writer_->waits());
+  const std::size_t kept = writer_->pending_bytes();
   files_.FailWrites(std::nullopt);
-  EXPECT_TRUE(Synced(*writer_).ok());
-  EXPECT_THAT(Survivors(), ElementsAre("a"));
+  disk_.Hang();
+  writer_->Append("b");
+  writer_->Sync(Note("next"));
+  EXPECT_EQ(writer_->pending_bytes(), kept + kFrameBytes + 1) << "both wait";
+  disk_.GoOn();
+  EXPECT_THAT(answers_, ElementsAre("next"));
+  EXPECT_THAT(Survivors(), ElementsAre("a", "b"));
 }
 
 }  // namespace

@@ -73,7 +73,10 @@ TEST_F(PostMortemStoreTest, WhatWasSyncedIsThereAfterAPowerCut) {
 
 TEST_F(PostMortemStoreTest, ARecordTakesThePlaceOfTheOneBefore) {
   Open();
+  store_->Put(Record("a", 3h), kNow);
+  const std::size_t bytes = store_->bytes();
   store_->Put(Record("a", 2h), kNow);
+  EXPECT_EQ(store_->bytes(), bytes) << "of one record";
   store_->Put(Record("a", 2h, true), kNow);
   store_->Put(Record("a", 1h, false, 2), kNow);
   ASSERT_TRUE(Synced(*store_).ok());
@@ -118,7 +121,7 @@ TEST_F(PostMortemStoreTest, OldOnesAreNotAnsweredWith) {
   store_->Put(Record("young", 23h), kNow);
   EXPECT_THAT(Names(store_->All(kNow)), ElementsAre("young 1"));
   EXPECT_THAT(store_->All(kNow + 2h), IsEmpty());
-  EXPECT_THAT(store_->OfPod({"train", "young"}, kNow), SizeIs(1));
+  EXPECT_THAT(store_->OfPod({"train", "young"}, kNow + 1h), SizeIs(1));
   EXPECT_THAT(store_->OfPod({"serve", "young"}, kNow), IsEmpty());
 }
 
@@ -198,10 +201,12 @@ TEST_F(PostMortemStoreTest, WhatWasTooOldTakesNobodysPlaceAfterARestart) {
 TEST_F(PostMortemStoreTest, APodThatCrashesForEverTakesNotAllTheRoom) {
   Open();
   store_->Put(Record("a", 100h, true), kNow);
+  store_->Put(Record("b", 1h), kNow);
   for (int i = 2; i < 30; ++i) store_->Put(Record("a", (50 - i) * 1h, false, i), kNow);
   const auto names = Names(store_->All(kNow));
-  EXPECT_THAT(names, SizeIs(PostMortemStore::kPerPodMax));
-  EXPECT_EQ(names.front(), "a 29");
+  EXPECT_THAT(names, SizeIs(1 + PostMortemStore::kPerPodMax));
+  EXPECT_EQ(names.front(), "b 1") << "another Pod's";
+  EXPECT_EQ(names[1], "a 29");
   EXPECT_EQ(names.back(), "a 1") << "the one with the fault";
 }
 

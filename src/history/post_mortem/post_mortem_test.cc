@@ -128,7 +128,9 @@ TEST(PostMortem, OfADeviceThatFlapsTheFirstFindingAndThoseNearTheEndStay) {
   for (int i = -100; i < 100; ++i) {
     record.devices[0].findings.push_back(Finding(HealthState::kUnhealthy, i * 1s));
   }
+  record.devices[0].containers.assign(100, "rank");
   record = Bounded(record);
+  EXPECT_EQ(record.devices[0].containers.size(), kMortemContainersMax);
   ASSERT_EQ(record.devices[0].findings.size(), kMortemFindingsMax);
   EXPECT_EQ(record.devices[0].findings.front(), Finding(HealthState::kUnhealthy, -100s));
   EXPECT_EQ(record.devices[0].findings.back(), Finding(HealthState::kUnhealthy, 5s));

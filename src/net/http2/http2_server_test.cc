@@ -238,7 +238,7 @@ TEST_F(Http2ServerTest, BodyOfACallPastTheLimitIsRefusedInWordsOfGrpc) {
 TEST_F(Http2ServerTest, CallWithoutAPathIsRefusedAsBrokenInWordsOfGrpc) {
   StartWithClient({}, /*lax_messages=*/true);
   const auto call =
-      Send({.method = "POST", .path = "", .headers = {{"content-type", "application/grpc"}}});
+      Send({.method = "POST", .path = "", .headers = {{"content-type", "application/grpc+proto"}}});
   EXPECT_EQ(sink_.status(), 200);
   EXPECT_EQ(FindHeader(sink_.headers(), "grpc-status"), "13");
 }
@@ -271,6 +271,8 @@ TEST_F(Http2ServerTest, HeadersOfOneConnectionTogetherAreBounded) {
   pair_.left->Write(Encode({kResetFrame, 0, 1, Number(8)}));
   BeginRequest(9, kFields);
   EXPECT_EQ(Answered(kResetFrame).size(), 1U);
+  BeginRequest(11, kFields);
+  EXPECT_EQ(Answered(kResetFrame).size(), 2U) << "the others do";
 }
 
 TEST_F(Http2ServerTest, RefusedHeadersAreGivenBack) {

@@ -72,6 +72,7 @@ TEST_F(Http2SessionTest, BrokenPeerIsToldWhyBeforeTheEnd) {
   pair_.left->Write(Encode({.type = kWindowUpdateFrame, .stream = 0, .payload = Number(0)}));
   loop_.RunUntilIdle();
   EXPECT_TRUE(session_.over());
+  EXPECT_FALSE(peer_.closed.ok());
   EXPECT_EQ(events_.end.code(), Code::kUnavailable);
   const auto frames = DecodeFrames(std::string_view(peer_.received).substr(kClientPreface.size()));
   EXPECT_EQ(frames.back().type, kGoawayFrame);
