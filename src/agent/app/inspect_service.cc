@@ -204,11 +204,9 @@ struct InspectService::Wire {
       if (pod.meta.key.name == asked.name) named.push_back(pod.meta.key);
     });
     if (named.size() == 1) return named.front();
-    if (!named.empty()) {
-      return InvalidArgument("{} Pods of this node are called {}: write NAMESPACE/POD",
-                             named.size(), asked.name);
-    }
-    return parts.post_mortems.PodNamed(asked.name).value_or(asked);
+    if (named.empty()) return parts.post_mortems.PodNamed(asked.name).value_or(asked);
+    return InvalidArgument("{} Pods of this node are called {}: write NAMESPACE/POD", named.size(),
+                           asked.name);
   }
 
   // What the reader has to know of the answer before it is believed.

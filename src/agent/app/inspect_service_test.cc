@@ -387,8 +387,7 @@ TEST_F(InspectServiceTest, AnAnswerThatMayBeShortSaysWhatHindersTheAgent) {
   EXPECT_THAT(answer->notes(0), HasSubstr("The agent has a problem: NodeDeviceHealth: "));
 }
 
-// libprotobuf would write "String field … contains invalid UTF-8" to standard error, as often as
-// somebody sends one.
+// libprotobuf would write "String field … contains invalid UTF-8" as often as somebody sends one.
 TEST_F(InspectServiceTest, ATextThatIsNoUtf8IsRefusedAndNothingIsWrittenToStandardError) {
   ::testing::internal::CaptureStderr();
   const auto answer = Explain("trainer-\xff");

@@ -1,0 +1,51 @@
+// When a record is judged once more, and its one Event made. Tested by post_mortem_keeper_test.cc.
+#include <algorithm>
+#include <utility>
+
+#include "agent/post_mortem/post_mortem_keeper.h"
+
+namespace galen::agent {
+
+void PostMortemKeeper::RejudgeLater(const Id& id) {
+  const Time due = parts_.loop.Now() + kRejudgeAfter;
+  if (to_rejudge_.empty()) rejudge_ = parts_.loop.At(due, [this] { RejudgeDue(); });
+  to_rejudge_.emplace(id, due);
+}
+
+void PostMortemKeeper::RejudgeDue() {
+  if (!synced_) return;  // OnSynced sees to them
+  StoreDirty();
+  const Time now = parts_.loop.Now();
+  Time next = Time::max();
+  std::size_t rejudged = 0;
+  for (auto it = to_rejudge_.begin(); it != to_rejudge_.end();) {
+    if (it->second > now || rejudged >= kRejudgedAtOnceMax) {
+      next = std::min(next, (it++)->second);
+      continue;
+    }
+    const Id id = it->first;
+    it = to_rejudge_.erase(it);
+    const auto open = open_.find(id);
+    if (open == open_.end()) continue;
+    ++rejudged;
+    history::PostMortem record = Judged(open->second);
+    const bool publish = HadFaultByItsEnd(record) && !record.published;
+    Store(record);
+    if (publish && publishing_.insert(id).second) {
+      parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
+                           EventOf(record), [this, id] { NotePublished(id); });
+    }
+  }
+  if (!to_rejudge_.empty()) rejudge_ = parts_.loop.At(next, [this] { RejudgeDue(); });
+}
+
+void PostMortemKeeper::NotePublished(const Id& id) {
+  publishing_.erase(id);
+  const auto open = open_.find(id);
+  if (open == open_.end()) return;
+  history::PostMortem record = open->second;
+  record.published = true;
+  Store(std::move(record));
+}
+
+}  // namespace galen::agent
