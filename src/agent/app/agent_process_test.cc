@@ -95,12 +95,14 @@ Code AskAs(uid_t uid, const std::string& socket, IoLoop& its_loop) {
 
 // Somebody has opened the socket to all, where its mode was the only fence.
 TEST_F(AgentProcessTest, TellsNothingToAStrangerWhoGetsAtItsSocket) {
-  if (::geteuid() != 0) GTEST_SKIP() << "being another user needs root";
   ASSERT_NO_FATAL_FAILURE(Start());
   ASSERT_EQ(::chmod(directory_.path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(Socket().c_str(), 0666), 0);
-  EXPECT_EQ(AskAs(kStranger, Socket(), process_->loop()), Code::kPermissionDenied);
-  EXPECT_EQ(AskAs(0, Socket(), process_->loop()), Code::kOk);
+  // Only root can be another user.
+  if (::geteuid() == 0) {
+    EXPECT_EQ(AskAs(kStranger, Socket(), process_->loop()), Code::kPermissionDenied);
+  }
+  EXPECT_EQ(AskAs(::geteuid(), Socket(), process_->loop()), Code::kOk);
 }
 
 // Reads what has come.
