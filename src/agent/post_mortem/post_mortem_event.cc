@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/post_mortem/post_mortem_keeper.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::agent {
 
@@ -29,7 +30,7 @@ void PostMortemKeeper::RejudgeDue() {
     if (open == open_.end()) continue;
     ++rejudged;
     history::PostMortem record = Judged(open->second);
-    const bool publish = HadFaultByItsEnd(record) && !record.published;
+    const bool publish = history::HadFaultByItsEnd(record) && !record.published;
     Store(record);
     if (publish && publishing_.insert(id).second) {
       parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
