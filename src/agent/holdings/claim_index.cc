@@ -155,9 +155,10 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
 std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
   // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
   Holder before = Drop(pod);
+  const std::string uid = before.uid;
   const std::vector<HeldDevice> had = before.devices;
   if (const kube::Pod* present = view_.FindPod(pod)) Add(*present, std::move(before));
-  ForgetLast(had);
+  HandOn(uid, had);
   return {pod};
 }
 
@@ -259,9 +260,23 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   pods_[pod.meta.key] = std::move(holder);
 }
 
-void ClaimIndex::ForgetLast(const std::vector<HeldDevice>& devices) {
-  for (const HeldDevice& held : devices) {
-    if (!pods_of_device_.contains(held.device)) last_of_device_.erase(held.device);
+void ClaimIndex::HandOn(const std::string& uid, const std::vector<HeldDevice>& devices) {
+  for (const HeldDevice& had : devices) {
+    const auto last = last_of_device_.find(had.device);
+    if (last == last_of_device_.end()) continue;
+    const auto pods = pods_of_device_.find(had.device);
+    if (pods == pods_of_device_.end()) {
+      last_of_device_.erase(last);
+      continue;
+    }
+    for (const ObjectKey& key : pods->second) {
+      const Holder& holder = pods_.at(key);
+      const bool works =
+          !holder.ended && std::ranges::any_of(holder.devices, [&](const auto& held) {
+            return held.device == had.device && !held.admin_access;
+          });
+      if (works && last->second == uid) last->second = holder.uid;
+    }
   }
 }
 

@@ -122,8 +122,9 @@ class ClaimIndex {
 
   Holder Drop(const ObjectKey& pod);
   void Add(const kube::Pod& pod, Holder before);
-  // Forgets who had the devices last that nobody has any more.
-  void ForgetLast(const std::vector<HeldDevice>& devices);
+  // The Pod of that UID may be gone or have ended: whoever works on its devices still is now the
+  // last that was seen to. Forgets it of devices that nobody has any more.
+  void HandOn(const std::string& uid, const std::vector<HeldDevice>& devices);
   // Takes out what came to the Pod by a later allocation of its group's claim.
   void DropGained(const kube::Pod& pod, const Holder& before,
                   std::vector<HeldDevice>& devices) const;

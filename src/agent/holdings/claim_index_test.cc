@@ -32,14 +32,21 @@ class ClaimIndexTest : public ::testing::Test {
     return uses;
   }
 
+  // A Pod of that name, which holds gpu-0.
+  kube::Pod& Give(const std::string& name) {
+    kube::Pod& pod = view_.AddPod(name);
+    view_.AddClaim(name + "-gpu", {{"main", HeldGpu(0)}}, name);
+    index_.PodChanged(Key(name));
+    return pod;
+  }
+
   FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
 };
 
 TEST_F(ClaimIndexTest, ATemplatesClaimIsFoundByTheNameThatThePodsStatusGives) {
-  view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  Give("a");
   ASSERT_THAT(Held("a"), SizeIs(1));
   EXPECT_EQ(Held("a")[0].device, HeldGpu(0));
   EXPECT_EQ(Held("a")[0].claim, "a-gpu");
@@ -63,8 +70,7 @@ TEST_F(ClaimIndexTest, WhatAPluginGaveIsHeldBesideTheClaimsDevices) {
   ClaimIndex index(view_, prepared_, [&](const kube::Pod&) {
     return shown ? std::vector<HeldDevice>{plugins} : std::vector<HeldDevice>();
   });
-  view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  Give("a");
   kube::Pod& other = view_.AddPod("b");
   other.claims.clear();
   index.PodChanged(Key("a"));
@@ -88,8 +94,7 @@ TEST_F(ClaimIndexTest, APodHoldsNoMoreOfPluginsThanItsClaimsLeaveRoomFor) {
     many[i].device = {"x.com/many", "node-1", std::to_string(i)};
   }
   ClaimIndex index(view_, prepared_, [&](const kube::Pod&) { return many; });
-  view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  Give("a");
   index.PodChanged(Key("a"));
   EXPECT_THAT(index.DevicesOf(Key("a")), SizeIs(ClaimIndex::kDevicesPerPodMax));
   EXPECT_THAT(index.PodsOf(HeldGpu(0)), ElementsAre(Key("a")));
@@ -206,9 +211,7 @@ TEST_F(ClaimIndexTest, FollowsClaimsThatComeAfterTheirPods) {
 }
 
 TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
-  view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
-  index_.PodChanged(Key("a"));
+  Give("a");
   view_.claims.at(Key("a-gpu")).devices = {{"main", HeldGpu(1)}};
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty());
@@ -221,9 +224,7 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
 }
 
 TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
-  kube::Pod& pod = view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
-  index_.PodChanged(Key("a"));
+  kube::Pod& pod = Give("a");
   pod.phase = "Failed";
   index_.PodChanged(Key("a"));
   view_.claims.at(Key("a-gpu")).reserved_for.clear();
@@ -332,9 +333,7 @@ TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtI
                  "monitor");
   index_.PodChanged(Key("monitor"));
   EXPECT_TRUE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
-  kube::Pod& next = view_.AddPod("b");
-  view_.AddClaim("b-gpu", {{"main", HeldGpu(0)}}, "b");
-  index_.PodChanged(Key("b"));
+  kube::Pod& next = Give("b");
   EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
   next.phase = "Failed";
   index_.PodChanged(Key("b"));
@@ -342,15 +341,20 @@ TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtI
   view_.pods.erase(Key("b"));
   index_.PodChanged(Key("b"));
   EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0))) << "the other has had it, and is gone";
-  view_.pods.at(Key("a")).phase = "Running";
+}
+
+TEST_F(ClaimIndexTest, ADeviceIsOnlyTheLastOnesOfThoseThatSharedIt) {
+  Give("b");
+  Give("a");
+  view_.pods.erase(Key("a"));
   index_.PodChanged(Key("a"));
-  EXPECT_TRUE(index_.IsOnlyOf(Key("a"), HeldGpu(0))) << "it lives, and the other is gone";
+  view_.pods.at(Key("b")).phase = "Failed";
+  index_.PodChanged(Key("b"));
+  EXPECT_TRUE(index_.IsOnlyOf(Key("b"), HeldGpu(0)));
 }
 
 TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
-  kube::Pod& pod = view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
-  index_.PodChanged(Key("a"));
+  kube::Pod& pod = Give("a");
   view_.claims.clear();
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
@@ -363,9 +367,7 @@ TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEn
 }
 
 TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
-  view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
-  index_.PodChanged(Key("a"));
+  Give("a");
   view_.claims.clear();
   kube::Pod& next = view_.AddPod("a");
   next.meta.uid = "another";

@@ -1,4 +1,4 @@
-// When a record is judged once more, and its one Event made. Tested by post_mortem_keeper_test.cc.
+// Tested by post_mortem_keeper_test.cc: when a record is judged once more, and its one Event made.
 #include <algorithm>
 #include <utility>
 

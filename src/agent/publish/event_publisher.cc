@@ -193,9 +193,14 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
   }
   if (step == Step::kRead && reply.ok()) {
     StatusOr<kube::Event> stored = kube::DecodeEvent(*reply);
-    if (stored.ok()) TakeStored(series, *std::move(stored));
+    if (!stored.ok()) {
+      // Nobody can add to what nobody can read; an Event is a courtesy.
+      Written(series, sent);
+      return done(OkStatus());
+    }
+    TakeStored(series, *std::move(stored));
     // With the count that is there the next look can add to it.
-    if (series.stored) queue_.MarkDirty(key);
+    queue_.MarkDirty(key);
     return done(OkStatus());
   }
   // The server lets go of Events after an hour or so.

@@ -122,7 +122,9 @@ StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Stat
   explanation.phase = pod.phase;
   explanation.asked_to_go = pod.asked_to_go;
   // Which ones a device plugin gave it only its node knows, unless somebody looks at one of them.
-  explanation.devices_awaited = explanation.devices.empty() && kube::WantsPluginDevices(pod);
+  const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+  explanation.devices_awaited =
+      !ended && explanation.devices.empty() && kube::WantsPluginDevices(pod);
   explanation.note = NoteOf(refusal, pod.node, command);
   for (const std::string& note : fetched.notes) AddNote(explanation, note);
   return explanation;

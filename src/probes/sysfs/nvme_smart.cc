@@ -47,7 +47,10 @@ StatusOr<std::string> AskForPage(const Fd& fd, const std::string& node) {
   command.data_len = static_cast<std::uint32_t>(page.size());
   // How many words of four bytes are wanted, less one, beside the page's number.
   command.cdw10 = static_cast<std::uint32_t>(page.size() / 4 - 1) << 16 | kSmartPage;
-  command.timeout_ms = 5000;
+  // No time of our own: the kernel resets a controller whose answer is late (nvme_timeout() of
+  // drivers/nvme/host/pci.c), with whoever works on the drive. Its default is meant for slow
+  // drives, and whoever looks waits for this thread no longer than it likes.
+  command.timeout_ms = 0;
   const int result = ::ioctl(fd.get(), NVME_IOCTL_ADMIN_CMD, &command);
   if (result < 0) return ErrnoStatus(errno, node);
   if (result > 0) return Unavailable("{}: the drive refuses the page, status {:#x}", node, result);

@@ -44,6 +44,7 @@ struct SlicePublisher::Round {
   SlicePlan plan;
   Done done;
   std::size_t waiting = 0;
+  bool outdated = false;  // other slices are wanted since it was planned
   Status worst;
 };
 
@@ -119,6 +120,7 @@ bool SlicePublisher::WantOffered() {
   std::vector<kube::ResourceSlice> wanted = SlicesOf(scope_, inventory_, taints_count_);
   const bool changed = wanted != wanted_;
   wanted_ = std::move(wanted);
+  if (changed && round_) round_->outdated = true;
   return changed;
 }
 
@@ -265,7 +267,7 @@ void SlicePublisher::FinishRound() {
     // mended by the next look, which comes ever later.
     return round_->done(Unavailable("{}", round_->worst.message()));
   }
-  settled_ = true;
+  settled_ = !round_->outdated;
   logged_trouble_.clear();
   edges_.log.Info("ResourceSlices are published", {{"pool", scope_.pool},
                                                    {"slices", wanted_.size()},
