@@ -323,7 +323,7 @@ TEST(Config, RootRunsPodsAsProcessesOnlyWhereThatIsSaid) {
   EXPECT_EQ(config.cdi_root, "/c");
   EXPECT_TRUE(faults_of(config, 1000).ok());
   EXPECT_THAT(faults_of(config, 0).message(), HasSubstr("--processes-as-root"));
-  config.processes_as_root = true;
+  config = Load("role: manager\ncontainers: processes\ncdiRoot: /c\nprocessesAsRoot: true").value();
   EXPECT_TRUE(faults_of(config, 0).ok());
   EXPECT_TRUE(faults_of(AgentConfig{}, 0).ok()) << "nothing runs unless it is asked for";
 }
@@ -337,9 +337,9 @@ TEST(Config, OnlyAManagerRunsContainers) {
 TEST(Config, BoundsPostMortemRecordsByAgeAndBytes) {
   const StatusOr<AgentConfig> plain = Load("");
   EXPECT_EQ(plain->post_mortem_age_max, 14 * 24h);
-  const StatusOr<AgentConfig> config = Load("postMortemAgeMax: 30d\npostMortemBytesMax: 8388608");
+  const StatusOr<AgentConfig> config = Load("postMortemAgeMax: 90d\npostMortemBytesMax: 8388608");
   ASSERT_TRUE(config.ok()) << ToString(config.status());
-  EXPECT_EQ(config->post_mortem_age_max, 30 * 24h);
+  EXPECT_EQ(config->post_mortem_age_max, 90 * 24h);
   EXPECT_EQ(config->post_mortem_bytes_max, std::size_t{8} << 20);
   const std::string said = ToString(Load("postMortemAgeMax: 5m\npostMortemBytesMax: 8Mi").status());
   EXPECT_THAT(said, HasSubstr("agent.yaml:1: postMortemAgeMax is \"5m\", must be from 1h to 90d"));

@@ -88,7 +88,7 @@ TEST_F(DriverLinkTest, OfAFloodEachReportIsHeardAtTheNamedPace) {
   loop_.Advance(5s);
   EXPECT_EQ(listener_.reports, 20'001u) << "none was dropped";
   EXPECT_EQ(listener_.last, "newest");
-  EXPECT_GT(link_->waits(), 0u);
+  EXPECT_GT(link_->waits(), 100u);
 }
 
 TEST_F(DriverLinkTest, AReportCostsWhatItChanges) {

@@ -108,6 +108,9 @@ TEST_F(PluginWatcherTest, AMissingRegistryIsATroubleUntilItIsThere) {
   ASSERT_TRUE(watcher_.Start().ok());
   EXPECT_TRUE(watcher_.scanned());
   EXPECT_THAT(watcher_.trouble(), ::testing::HasSubstr("no such file"));
+  PluginWatcher sources(loop_, log_, directory_, sink_, PluginWatcher::Place::kHealthSources);
+  ASSERT_TRUE(sources.Start().ok());
+  EXPECT_EQ(sources.trouble(), "") << "nobody need have made it";
   directory_.FailScans(OkStatus());
   directory_.GoDeaf();
   directory_.Put("/r/a.sock");

@@ -236,6 +236,12 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   index_.LetGo(Key("a"));
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
+  // The next of its name is another Pod, though it was seen only after its end.
+  pod.meta.uid = "another";
+  view_.claims.at(Key("a-gpu")).reserved_for = {pod.ref()};
+  view_.claims.at(Key("a-gpu")).devices = {{"main", HeldGpu(0)}};
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
 }
 
 TEST_F(ClaimIndexTest, AClaimThatIsNotReadForAPodYetGivesItNothing) {

@@ -304,8 +304,7 @@ class NodeInformersTest : public ::testing::Test, protected NodeListener {
   }
   void Watch(const std::string& type, const std::string& object) {
     std::string event = fmt::format(R"({{"type": "{}", "object": {}}})", type, object);
-    // A watch sends an object a line.
-    std::erase(event, '\n');
+    std::erase(event, '\n');  // a watch sends an object a line
     if (std::exchange(headed_, watch_) != watch_) api_.Head(watch_);
     api_.Data(watch_, event + "\n");
     loop_.Advance(1s);
@@ -316,6 +315,7 @@ class NodeInformersTest : public ::testing::Test, protected NodeListener {
     Watch("ERROR", R"({"kind": "Status", "code": 410})");
     loop_.Advance(1min);
   }
+  std::vector<std::string> Troubles() const { return informers_.troubles(); }
   std::string Serial(const std::string& device) const {
     const auto identity = informers_.FindIdentity({"d", "p", device});
     return identity ? identity->serial : "unknown";
@@ -392,6 +392,8 @@ TEST_F(NodeInformersTest, OfTwoSlicesThatListADeviceTheNewerGenerationSaysWhatIt
   EXPECT_EQ(Serial("gpu-1"), "unknown");
   ListAnew(Slice("a", 3, {{"gpu-0", "S0"}}));
   EXPECT_EQ(Serial("gpu-0"), "S0");
+  ListAnew("broken");
+  EXPECT_THAT(Troubles(), ::testing::ElementsAre(::testing::StartsWith("list ")));
 }
 
 }  // namespace

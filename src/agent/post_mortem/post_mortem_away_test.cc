@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class PostMortemAwayTest : public EndedPodsTest {};
 
@@ -31,11 +32,13 @@ TEST_F(PostMortemAwayTest, AFaultThatWasHeardJustBeforeTheAgentDiedIsEnteredByTh
 TEST_F(PostMortemAwayTest, APodThatIsNotInTheListsAnyMoreIsGone) {
   Add("a");
   Add("b");
+  Add("c");
   loop_.Advance(1min);
   view_.pods.erase({"default", "a"});
+  view_.pods.at({"default", "c"}).meta.uid = "another";
   Restart();
   keeper_->OnSynced();
-  EXPECT_THAT(Records(), ElementsAre("a Gone Healthy"));
+  EXPECT_THAT(Records(), UnorderedElementsAre("a Gone Healthy", "c Gone Healthy"));
   EXPECT_THAT(store_->holdings(), SizeIs(1));
 }
 

@@ -193,6 +193,7 @@ TEST(PostMortemStory, CrashesOfFiveMinutesAreOneFromTheFirstOn) {
   ASSERT_TRUE(BelongsTo(record, second));
   AddEnding(record, second);
   EXPECT_EQ(record.ended, kEndOfStory + 4min);
+  EXPECT_TRUE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 5min}));
   EXPECT_FALSE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 6min}));
 }
 

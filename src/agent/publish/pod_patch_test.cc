@@ -61,6 +61,7 @@ TEST(PodPatch, TheTransitionsTimeMovesOnlyWithTheStatus) {
   ASSERT_TRUE(patch);
   EXPECT_EQ((*patch)["status"]["conditions"][0]["lastTransitionTime"].AsString(),
             FormatRfc3339(kNow));
+  EXPECT_FALSE((*patch)["status"]["conditions"][0].Has("reason")) << "which is as it was";
   const auto recovered = FindingsPatch(Decoded(first), Wanted("Healthy", ""), kNow + 1h);
   EXPECT_EQ((*recovered)["status"]["conditions"][0]["lastTransitionTime"].AsString(),
             FormatRfc3339(kNow + 1h));

@@ -54,5 +54,32 @@ TEST(RuleText, ExplainsNumbersInTheUnitOfTheirSignAndTimesAsPeopleWriteThem) {
               ::testing::HasSubstr("when   errors rises > 10 frames in 24h\n"));
 }
 
+TEST(RuleText, SaysAllThatARuleHas) {
+  const Rule rule{.id = "hot",
+                  .sign = "heat",
+                  .match = *ParseMatch("> 85"),
+                  .condition = Condition{"load", std::get<Comparison>(*ParseMatch("> 20"))},
+                  .code = "Hot",
+                  .sentence = "{text}",
+                  .text = "warm",
+                  .because = "it is tested",
+                  .enter_for = std::chrono::seconds(2),
+                  .count = 3,
+                  .window = std::chrono::seconds(60),
+                  .clears = {"a", "b"},
+                  .supersedes = {"c", "d"}};
+  EXPECT_EQ(ExplainRule(rule, {}),
+            "hot: Healthy, Hot\n"
+            "  reads  the driver\n"
+            "  when   heat > 85, while load > 20, 3 times in 60s, for 2s\n"
+            "  says   {text}\n"
+            "  text   warm\n"
+            "  because it is tested\n"
+            "  clears a\n"
+            "  clears b\n"
+            "  supersedes c\n"
+            "  supersedes d\n");
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -110,6 +110,34 @@ TEST_F(SetTableTest, ARuleThatChangedJudgesByItsNewThreshold) {
   EXPECT_EQ(Health().state, HealthState::kHealthy);
 }
 
+TEST_F(SetTableTest, ARuleThatAsksForFewerEventsCountsTheNewest) {
+  RuleTable four = TableOf({kLost});
+  four.rules.back().count = 4;
+  four.rules.back().window = 60s;
+  RuleTable two = four;
+  two.rules.back().count = 2;
+  Read(four);
+  for (const Duration wait : {0s, 5s, 53s, 42s}) {
+    now_ += wait;
+    Show("temperature", 40.0);
+    EXPECT_EQ(Health().state, HealthState::kHealthy);
+    if (wait == 42s) Read(two);
+    Show("xid", 79.0);
+  }
+  EXPECT_EQ(Health().state, HealthState::kUnhealthy);
+}
+
+TEST_F(SetTableTest, ACheckThatIsGoneIsAwaitedNoMore) {
+  RuleTable checked = first_;
+  checked.signs.push_back({.name = "fan", .command = CommandSource{.command = {"/opt/fan"}}});
+  RuleEngine engine(checked, {.awaits_checks = true});
+  engine.SetDevices({"a"}, At());
+  engine.Evaluate({{.device = "a", .name = "temperature", .value = 40.0, .time = At().wall}}, At());
+  EXPECT_EQ(engine.Snapshot()[0].state, HealthState::kUnknown);
+  engine.SetTable(first_, At());
+  EXPECT_EQ(engine.Snapshot()[0].state, HealthState::kHealthy);
+}
+
 TEST_F(SetTableTest, WhatARuleFoundThatIsGoneIsOver) {
   Show("temperature", 40.0);
   Show("xid", 79.0);

@@ -35,6 +35,7 @@ TEST(PciDevice, IsSelectedByVendorModelClassOrAddress) {
   AddDevice(files, "0000:4b:00.0", "10de:2330", "030200");
   AddDevice(files, "0000:4c:00.0", "10de:22a3", "068000");
   AddDevice(files, "0001:01:00.0", "144d:a80a", "010802");
+  AddDevice(files, "0000:4d:00.0", "10de:", "030200");  // of no known model, it is none
   EXPECT_THAT(Selected(files, "10DE"), ElementsAre("0000:4b:00.0", "0000:4c:00.0"));
   EXPECT_THAT(Selected(files, "10de:22a3"), ElementsAre("0000:4c:00.0"));
   EXPECT_THAT(Selected(files, "class:03"), ElementsAre("0000:4b:00.0"));

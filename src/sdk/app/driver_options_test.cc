@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 Driver::Options Good() { return {.name = "fpga.example.com", .node = "node-7"}; }
@@ -35,6 +36,7 @@ TEST(DriverOptions, OfAnOrdinaryDriverAreTaken) {
 
 TEST(DriverOptions, TellEveryFaultAtOnce) {
   Driver::Options options{.name = "Not A Name", .node = "", .kubelet_root = "here"};
+  options.cdi_root = "there";
   options.log_level = "loud";
   options.health_timeout = 0s;
   options.instance = "a/b";
@@ -42,8 +44,9 @@ TEST(DriverOptions, TellEveryFaultAtOnce) {
   EXPECT_EQ(ValidateOptions(options).code(), Code::kInvalidArgument);
   EXPECT_THAT(Fault(options),
               AllOf(HasSubstr("name \"Not A Name\""), HasSubstr("$NODE_NAME"),
-                    HasSubstr("--kubelet-root \""), HasSubstr("\"loud\""), HasSubstr("1s to 24h"),
-                    HasSubstr("instance \"a/b\""), HasSubstr("'9464' is no address")));
+                    ContainsRegex("--kubelet-root \"here\".*--cdi-root \"there\""),
+                    HasSubstr("\"loud\""), HasSubstr("1s to 24h"), HasSubstr("instance \"a/b\""),
+                    HasSubstr("'9464' is no address")));
 }
 
 TEST(DriverOptions, RefuseANameThatIsNoCdiVendor) {

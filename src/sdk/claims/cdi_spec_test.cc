@@ -62,6 +62,8 @@ TEST(CdiSpec, EditsThatARuntimeWouldRefuseAreNamed) {
               HasSubstr("\"rwx\""));
   EXPECT_THAT(ValidateEdits({.mounts = {{.host_path = "/a", .container_path = "b"}}}).message(),
               HasSubstr("mount \"b\""));
+  EXPECT_THAT(ValidateEdits({.mounts = {{.host_path = "a", .container_path = "/b"}}}).message(),
+              HasSubstr("mount \"a\""));
   EXPECT_THAT(ValidateEdits({.hooks = {{.name = "preboot", .path = "/a"}}}).message(),
               HasSubstr("\"preboot\" is none of prestart"));
 }

@@ -24,6 +24,13 @@ TEST_F(ClaimPreparerTest, MakesAClaimReady) {
                                               .cdi_ids = {"fpga.example.com/claim=uid-1-fpga-0"}}));
   EXPECT_EQ(api_.last(), "GET /apis/resource.k8s.io/v1/namespaces/train/resourceclaims/c");
   EXPECT_THAT(*node_.files.Read(kCdiFile), HasSubstr("FPGA=0"));
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, WithoutAnAuthorsPartAClaimIsReadyAllTheSame) {
+  preparer_.reset();
+  preparer_ = StartWith({});
+  EXPECT_TRUE(Prepare().ok());
 }
 
 TEST_F(ClaimPreparerTest, GivesTheSameAnswerAgainWithoutAskingTheAuthor) {
@@ -78,6 +85,7 @@ TEST_F(ClaimPreparerTest, AFormerAllocationThatCannotBeUndoneStandsInTheWay) {
   unprepare_answer_ = Failure{"FPGA is busy"};
   answer_ = Claim("uid-1", "fpga-1", "2026-11-21T15:00:00Z");
   EXPECT_THAT(Prepare().status().message(), HasSubstr("former allocation: FPGA is busy"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("FPGA is busy")));
   EXPECT_THAT(*node_.files.Read(kCdiFile), HasSubstr("fpga-0"));
   unprepare_answer_.reset();
   EXPECT_TRUE(Prepare().ok());

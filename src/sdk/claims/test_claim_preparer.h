@@ -33,22 +33,25 @@ class ClaimPreparerTest : public ::testing::Test {
   }
   // A second process of the driver, as in a rolling update.
   std::unique_ptr<ClaimPreparer> StartAnother() {
+    return StartWith({[this](const DeviceClaim& claim) {
+                        prepared_.push_back(claim.uid);
+                        return prepare_answer_;
+                      },
+                      [this](const DeviceClaim& claim) {
+                        unprepared_.push_back(claim.uid);
+                        return unprepare_answer_;
+                      }});
+  }
+  std::unique_ptr<ClaimPreparer> StartWith(ClaimPreparer::Handlers handlers) {
     auto preparer =
-        std::make_unique<ClaimPreparer>(Edges{node_.loop, NullLog(), metrics_.emplace_back(),
+        std::make_unique<ClaimPreparer>(Edges{node_.loop, log_, metrics_.emplace_back(),
                                               node_.random, node_.files, node_.sockets, client_},
                                         ClaimPreparer::Options{.driver = kPreparingDriver,
                                                                .pool = "node-7",
                                                                .cdi_root = "/cdi",
                                                                .directory = "/claims",
                                                                .lock = "/serialize.lock"},
-                                        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
-                                                                  prepared_.push_back(claim.uid);
-                                                                  return prepare_answer_;
-                                                                },
-                                                                [this](const DeviceClaim& claim) {
-                                                                  unprepared_.push_back(claim.uid);
-                                                                  return unprepare_answer_;
-                                                                }});
+                                        std::move(handlers));
     preparer->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
     EXPECT_EQ(preparer->Recover(), OkStatus());
     return preparer;
@@ -84,6 +87,9 @@ class ClaimPreparerTest : public ::testing::Test {
   std::optional<Failure> unprepare_answer_;
   std::vector<std::string> prepared_;
   std::vector<std::string> unprepared_;
+  std::vector<std::string> warnings_;
+  Log log_{LogLevel::kWarning, [] { return WallTime{}; },
+           [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
   std::list<Metrics> metrics_;  // of each process
   std::unique_ptr<ClaimPreparer> preparer_;
 };

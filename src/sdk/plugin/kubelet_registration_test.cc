@@ -120,7 +120,8 @@ TEST_F(KubeletRegistrationTest, AKubeletThatLetsGoAgainAndAgainIsAskedSeldom) {
 }
 
 TEST_F(KubeletRegistrationTest, ARefusalIsTriedAgainWithPatience) {
-  kubelet_.Refuse(InvalidArgument("the ResourceName \"example.com/fpga\" is invalid"));
+  const Status invalid = InvalidArgument("the ResourceName \"example.com/fpga\" is invalid");
+  kubelet_.Refuse(invalid);
   StartAll();
   node_.loop.Advance(10min);
   EXPECT_THAT(kubelet_.registrations(), SizeIs(testing::AllOf(testing::Gt(20), testing::Lt(60))));
@@ -128,6 +129,11 @@ TEST_F(KubeletRegistrationTest, ARefusalIsTriedAgainWithPatience) {
   kubelet_.Refuse(OkStatus());
   node_.loop.Advance(31s);
   EXPECT_TRUE(registration_.registered());
+  kubelet_.Refuse(invalid);
+  kubelet_.LetGo();
+  node_.loop.Advance(1min);
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("is invalid")).Times(2))
+      << "a line for each time";
 }
 
 TEST_F(KubeletRegistrationTest, AKubeletThatHangsIsGivenUpAndAskedAgain) {
@@ -181,6 +187,14 @@ TEST_F(KubeletRegistrationTest, AfterStopNothingIsAsked) {
   kubelet_.Start();
   node_.loop.Advance(10min);
   EXPECT_THAT(kubelet_.registrations(), SizeIs(1));
+}
+
+TEST_F(KubeletRegistrationTest, WhoStopsWhileTheKubeletIsAskedComplainsOfNothing) {
+  kubelet_.Hang(true);
+  StartAll();
+  registration_.Stop();
+  node_.loop.Advance(10min);
+  EXPECT_THAT(lines_, testing::IsEmpty());
 }
 
 }  // namespace

@@ -68,6 +68,15 @@ TEST_F(PluginServiceTest, NothingIsSaidBeforeSomethingIsKnown) {
   EXPECT_THAT(reader->lists(), ElementsAre(""));
 }
 
+TEST_F(PluginServiceTest, DevicesAreCountedByTheirHealth) {
+  service_.SetDevices({{"a", {}}, {"b", {}}, {"c", {.healthy = false}}});
+  const auto count = [this](const char* health) {
+    return node_.metrics.Value("galen_driver_plugin_devices", {{"health", health}});
+  };
+  EXPECT_EQ(count("Healthy"), 2);
+  EXPECT_EQ(count("Unhealthy"), 1);
+}
+
 TEST_F(PluginServiceTest, ListsInOneTurnAreMerged) {
   service_.SetDevices({{"a", {}}});
   const auto reader = Read();
