@@ -39,6 +39,14 @@ class ClaimIndexTest : public ::testing::Test {
     index_.PodChanged(Key(name));
     return pod;
   }
+  void End(const std::string& name) {
+    view_.pods.at(Key(name)).phase = "Failed";
+    index_.PodChanged(Key(name));
+  }
+  void Remove(const std::string& name) {
+    view_.pods.erase(Key(name));
+    index_.PodChanged(Key(name));
+  }
 
   FakeNodeView view_;
   FakePreparedDevices prepared_;
@@ -216,8 +224,7 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty());
   EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("a")));
-  view_.pods.clear();
-  index_.PodChanged(Key("a"));
+  Remove("a");
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   EXPECT_EQ(index_.pods(), 0u);
   EXPECT_THAT(index_.ClaimChanged(Key("a-gpu")), IsEmpty());
@@ -225,8 +232,7 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
 
 TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   kube::Pod& pod = Give("a");
-  pod.phase = "Failed";
-  index_.PodChanged(Key("a"));
+  End("a");
   view_.claims.at(Key("a-gpu")).reserved_for.clear();
   view_.claims.at(Key("a-gpu")).devices.clear();
   index_.ClaimChanged(Key("a-gpu"));
@@ -236,8 +242,7 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   index_.LetGo(Key("a"));
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
-  // The next of its name is another Pod, though it was seen only after its end.
-  pod.meta.uid = "another";
+  pod.meta.uid = "another";  // the next of its name, seen only after its end
   view_.claims.at(Key("a-gpu")).reserved_for = {pod.ref()};
   view_.claims.at(Key("a-gpu")).devices = {{"main", HeldGpu(0)}};
   index_.PodChanged(Key("a"));
@@ -262,8 +267,7 @@ TEST_F(ClaimIndexTest, AnEndedPodOfAGroupGainsNothingByTheGroupsNextAllocation) 
   claim.reserved_for.clear();
   claim.reserved_for_groups = {"ring"};
   index_.PodChanged(Key("a"));
-  view_.pods.at(Key("a")).phase = "Failed";
-  index_.PodChanged(Key("a"));
+  End("a");
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
   claim.devices = {{"main", HeldGpu(1)}};
   index_.ClaimChanged(Key("a-gpu"));
@@ -284,8 +288,7 @@ TEST_F(ClaimIndexTest, APodThatRunsGainsNothingByItsGroupsNextAllocationEither) 
   claim.devices = {{"main", HeldGpu(1)}};
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
-  view_.pods.at(Key("a")).phase = "Failed";
-  index_.PodChanged(Key("a"));
+  End("a");
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(1)), IsEmpty());
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
 }
@@ -321,8 +324,7 @@ TEST_F(ClaimIndexTest, APodHoldsNothingOfAnAllocationThatIsLaterThanItsBinding) 
   // Its scheduler's clock is a little ahead of the API server's.
   bound("skewed", 8);
   EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("next"), Key("skewed")));
-  view_.pods.at(Key("former")).phase = "Failed";
-  index_.PodChanged(Key("former"));
+  End("former");
   EXPECT_THAT(index_.DevicesOf(Key("former")), IsEmpty());
   // By its own UID it holds the claim whatever the times are.
   claim.reserved_for = {{Key("former"), "uid-former"}};
@@ -339,36 +341,30 @@ TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtI
                  "monitor");
   index_.PodChanged(Key("monitor"));
   EXPECT_TRUE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
-  kube::Pod& next = Give("b");
+  Give("b");
   EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
-  next.phase = "Failed";
-  index_.PodChanged(Key("b"));
+  End("b");
   EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0))) << "it may have been the other's fault";
-  view_.pods.erase(Key("b"));
-  index_.PodChanged(Key("b"));
+  Remove("b");
   EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0))) << "the other has had it, and is gone";
 }
 
 TEST_F(ClaimIndexTest, ADeviceIsOnlyTheLastOnesOfThoseThatSharedIt) {
   Give("b");
   Give("a");
-  view_.pods.erase(Key("a"));
-  index_.PodChanged(Key("a"));
-  view_.pods.at(Key("b")).phase = "Failed";
-  index_.PodChanged(Key("b"));
+  Remove("a");
+  End("b");
   EXPECT_TRUE(index_.IsOnlyOf(Key("b"), HeldGpu(0)));
 }
 
 TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
-  kube::Pod& pod = Give("a");
+  Give("a");
   view_.claims.clear();
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
-  pod.phase = "Succeeded";
-  index_.PodChanged(Key("a"));
+  End("a");
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
-  view_.pods.clear();
-  index_.PodChanged(Key("a"));
+  Remove("a");
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
@@ -377,8 +373,7 @@ TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
   view_.claims.clear();
   kube::Pod& next = view_.AddPod("a");
   next.meta.uid = "another";
-  next.phase = "Failed";
-  index_.PodChanged(Key("a"));
+  End("a");
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
@@ -397,8 +392,7 @@ TEST_F(ClaimIndexTest, AShareThatIsTakenAwayIsStillTheEndedPods) {
   index_.PodChanged(Key("a"));
   view_.AddClaim("a-gpu", {first}, "a");
   index_.ClaimChanged(Key("a-gpu"));
-  view_.pods.at(Key("a")).phase = "Failed";
-  index_.PodChanged(Key("a"));
+  End("a");
   EXPECT_THAT(index_.DevicesOf(Key("a")), SizeIs(2));
 }
 

@@ -71,7 +71,7 @@ TEST(RuleText, SaysAllThatARuleHas) {
   EXPECT_EQ(ExplainRule(rule, {}),
             "hot: Healthy, Hot\n"
             "  reads  the driver\n"
-            "  when   heat > 85, while load > 20, 3 times in 60s, for 2s\n"
+            "  when   heat > 85, while load > 20, 3 times in 1m, for 2s\n"
             "  says   {text}\n"
             "  text   warm\n"
             "  because it is tested\n"
