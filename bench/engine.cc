@@ -25,7 +25,7 @@ constexpr int kWarmUp = 5'000;
 constexpr std::string_view kRules = R"(
 extends: gpu
 rules:
-- {id: slower-than-peers, sign: power, when: "< 20 % of peers", leave: 30, while: utilization > 101,
+- {id: slower-than-peers, sign: power, when: "< 20 % of peers", leave: 30, while: utilization > 99,
    state: Degraded, share: ratio, code: SlowerThanPeers, owner: Hardware, sentence: slow}
 - {id: colder-than-peers, sign: temperature, when: "< 20 % of peers", state: Degraded, share: 1,
    code: Colder, owner: Hardware, sentence: cold, supersedes: [slower-than-peers]}
