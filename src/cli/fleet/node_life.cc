@@ -44,7 +44,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
     lapses_[lease.node] =
         Lapse{.why = fmt::format("node {} has been silent since {}: its Lease expired", lease.node,
                                  FormatRfc3339(*lease.renewed)),
-              .since = *lease.renewed};
+              .since = lease.renewed};
   }
 }
 
