@@ -114,6 +114,14 @@ TEST_F(PostMortemStoreTest, AReleasedPodIsHeldNoMore) {
   EXPECT_THAT(store_->holdings(), IsEmpty());
 }
 
+TEST_F(PostMortemStoreTest, OnlySoManyPodsAreHeld) {
+  Open();
+  for (std::size_t i = 0; i <= PostMortemStore::kHoldingsMax; ++i) {
+    store_->Hold({{{"train", "c"}, "uid-" + std::to_string(i)}, {}});
+  }
+  EXPECT_THAT(store_->holdings(), SizeIs(PostMortemStore::kHoldingsMax));
+}
+
 TEST_F(PostMortemStoreTest, OldOnesAreNotAnsweredWith) {
   options_.age_max = 24h;
   Open();
