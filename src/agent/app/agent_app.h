@@ -77,8 +77,8 @@ class AgentApp {
   static StatusOr<std::unique_ptr<AgentApp>> Create(Edges edges, AgentConfig config,
                                                     std::string version);
 
-  // Once. Returns at once: what cannot be reached is tried again for as long as the app lives;
-  // meanwhile troubles() lists it.
+  // To be called once; does not wait. An API server or driver that cannot be reached is tried again
+  // for as long as the app lives, and troubles() lists it until it answers.
   void Start();
   // Says on the node's object that nobody looks any more, lets writes that are due end, up to
   // `deadline`, writes the journal, then calls `done`, which may destroy the app. Streams and

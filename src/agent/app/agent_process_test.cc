@@ -69,7 +69,8 @@ Code AskAs(uid_t uid, const std::string& socket, IoLoop& its_loop) {
   std::unique_ptr<net::Connection> connection;
   net::DialOptions options;
   options.target = "unix:" + socket;
-  // Of this thread alone; a socket is asked who it was that connected.
+  // By the system call, which changes the user of this thread only (setresuid(3) changes it of all
+  // threads). A socket keeps the user that its peer had when it connected.
   const auto become = [](uid_t user) { ::syscall(SYS_setresuid, -1, user, -1); };
   const uid_t self = ::geteuid();
   become(uid);

@@ -75,23 +75,23 @@ struct MadeUpMachine {
 template <typename Machine>
 class ContainerProcessesContract : public ::testing::Test {
  protected:
-  // One container and what is told of it, in order: what it writes, then "end 3".
-  struct Told {
+  // One container and what was reported of it, in order: its output, then "end" and its exit code.
+  struct Reported {
     std::unique_ptr<ContainerProcess> process;
     std::string text;
     bool ended = false;
   };
 
-  void Start(const std::string& id, Told& told) {
+  void Start(const std::string& id, Reported& reported) {
     auto process = processes().Start(
-        machine_.Command(id), [&told](std::string_view bytes) { told.text += bytes; },
-        [&told](const ProcessEnd& end) {
-          told.text += " end " + std::to_string(end.code);
-          told.ended = true;
-          told.process.reset();
+        machine_.Command(id), [&reported](std::string_view bytes) { reported.text += bytes; },
+        [&reported](const ProcessEnd& end) {
+          reported.text += " end " + std::to_string(end.code);
+          reported.ended = true;
+          reported.process.reset();
         });
     ASSERT_TRUE(process.ok()) << ToString(process.status());
-    told.process = std::move(process).value();
+    reported.process = std::move(process).value();
   }
   void RunUntil(const std::function<bool()>& done) {
     for (int i = 0; i < 10'000 && !done(); ++i) machine_.RunFor(1ms);
@@ -104,64 +104,64 @@ class ContainerProcessesContract : public ::testing::Test {
   ContainerProcesses& processes() { return machine_.processes; }
 
   Machine machine_;
-  Told told_;
+  Reported reported_;
 };
 
 using ContainerMachines = ::testing::Types<ShellMachine, MadeUpMachine>;
 TYPED_TEST_SUITE(ContainerProcessesContract, ContainerMachines);
 
 TYPED_TEST(ContainerProcessesContract, OutputComesBeforeTheEndWhichComesOnceAndMayDestroyIt) {
-  this->Start("a", this->told_);
-  EXPECT_EQ(this->told_.text, "") << "nothing is told inside of Start";
+  this->Start("a", this->reported_);
+  EXPECT_EQ(this->reported_.text, "") << "nothing is reported before Start returns";
   this->machine_.Say("a", "one");
   this->machine_.Exit("a", 3);
-  this->RunUntil([&] { return this->told_.ended; });
+  this->RunUntil([&] { return this->reported_.ended; });
   this->machine_.RunFor(20ms);
-  EXPECT_EQ(this->told_.text, "one end 3");
+  EXPECT_EQ(this->reported_.text, "one end 3");
 }
 
 TYPED_TEST(ContainerProcessesContract, OfOneThatIsDestroyedNoEndIsTold) {
-  this->Start("a", this->told_);
+  this->Start("a", this->reported_);
   this->machine_.Say("a", "one");
-  this->RunUntil([&] { return this->told_.text == "one"; });
+  this->RunUntil([&] { return this->reported_.text == "one"; });
   this->machine_.Exit("a", 0);
-  this->told_.process.reset();
+  this->reported_.process.reset();
   this->machine_.RunFor(50ms);
-  EXPECT_EQ(this->told_.text, "one");
+  EXPECT_EQ(this->reported_.text, "one");
 }
 
 TYPED_TEST(ContainerProcessesContract, EachIsToldOfItsOwn) {
-  typename TestFixture::Told other;
-  this->Start("a", this->told_);
+  typename TestFixture::Reported other;
+  this->Start("a", this->reported_);
   this->Start("b", other);
   this->machine_.Say("b", "two");
   this->machine_.Exit("b", 2);
   this->RunUntil([&] { return other.ended; });
-  EXPECT_EQ(this->told_.text, "");
+  EXPECT_EQ(this->reported_.text, "");
   this->machine_.Exit("a", 1);
-  this->RunUntil([&] { return this->told_.ended; });
-  EXPECT_EQ(this->told_.text, " end 1");
+  this->RunUntil([&] { return this->reported_.ended; });
+  EXPECT_EQ(this->reported_.text, " end 1");
   EXPECT_EQ(other.text, "two end 2");
 }
 
 TYPED_TEST(ContainerProcessesContract, OutputThatIsHeldComesLater) {
-  this->Start("a", this->told_);
-  this->told_.process->HoldOutput(true);
+  this->Start("a", this->reported_);
+  this->reported_.process->HoldOutput(true);
   this->machine_.Say("a", "kept");
   this->machine_.RunFor(50ms);
-  EXPECT_EQ(this->told_.text, "");
-  this->told_.process->HoldOutput(false);
-  this->RunUntil([&] { return !this->told_.text.empty(); });
-  EXPECT_EQ(this->told_.text, "kept");
+  EXPECT_EQ(this->reported_.text, "");
+  this->reported_.process->HoldOutput(false);
+  this->RunUntil([&] { return !this->reported_.text.empty(); });
+  EXPECT_EQ(this->reported_.text, "kept");
 }
 
 TYPED_TEST(ContainerProcessesContract, AtItsEndHeldOutputIsHandedOnAllTheSame) {
-  this->Start("a", this->told_);
-  this->told_.process->HoldOutput(true);
+  this->Start("a", this->reported_);
+  this->reported_.process->HoldOutput(true);
   this->machine_.Say("a", "kept");
   this->machine_.Exit("a", 0);
-  this->RunUntil([&] { return this->told_.ended; });
-  EXPECT_EQ(this->told_.text, "kept end 0");
+  this->RunUntil([&] { return this->reported_.ended; });
+  EXPECT_EQ(this->reported_.text, "kept end 0");
 }
 
 TYPED_TEST(ContainerProcessesContract, ReadsTheStartOfAFileAndNotFoundWhereThereIsNone) {

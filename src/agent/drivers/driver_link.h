@@ -39,9 +39,9 @@ class ReportRoom {
   static constexpr std::size_t kLongBytesMax = std::size_t{8} << 20;
 
   // A step of work is one device that changed: journal, metrics and Pods. What else a report costs
-  // is counted in such steps. Their number a second for all drivers together. At 4,000 the changes
-  // of a quiet driver beside one that floods waited for the journal's writes and were published
-  // three times as late as without the flood (galen-bench flood).
+  // is counted in such steps. So many a second for all drivers together. With 4,000, one driver
+  // that floods kept the journal so busy that changes of a quiet driver were published three times
+  // as late as without the flood (galen-bench flood).
   static constexpr std::int64_t kStepsPerSecond = 1'000;
   // What all drivers together may do at one stroke before the pace holds: each device that a node
   // may have goes once through each of the four states, as at the loss and the return of a whole

@@ -48,10 +48,10 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// Until when what happens is part of the story of a Pod that has ended.
+// Until when steps count as those of a Pod that has ended.
 struct Ending {
-  WallTime had_devices = WallTime::min();  // what happens to its devices; min: not known
-  WallTime until = WallTime::max();        // what becomes of their drivers
+  WallTime had_devices = WallTime::min();  // steps of its devices; min: not known, so none counts
+  WallTime until = WallTime::max();        // steps of their drivers
 };
 
 // Whether a change was on disk before it was published. It is, unless the disk hangs or fails.
@@ -95,15 +95,16 @@ class ChangeLog {
   virtual bool has_gaps() const = 0;
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
-  // Of those that are Unknown because their driver says nothing: as it said last.
+  // Each device that is Unknown only because its driver does not report, as it was last reported.
   virtual std::vector<DeviceHealth> BeforeSilence() const = 0;
   // The steps of a Pod, of these devices and of their drivers, oldest first, the newest
   // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
   virtual std::vector<Step> StepsOf(const PodRef& pod,
                                     const std::vector<DeviceId>& devices) const = 0;
-  // The same of a Pod that has ended, whose `devices` may be another's by now: of them what
-  // happened from when it got them until `ending.had_devices`, and whatever its own incidents show;
-  // of their drivers what became of them from its first step until `ending.until`.
+  // The same for a Pod that has ended, whose `devices` another Pod may have by now. Returns the
+  // steps of each device from when this Pod got it until `ending.had_devices`, later ones only
+  // where they belong to an incident of this Pod, and those of the devices' drivers from the Pod's
+  // first step until `ending.until`.
   virtual std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
                                          const Ending& ending) const = 0;
   // Written since the start.

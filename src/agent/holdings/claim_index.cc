@@ -98,6 +98,12 @@ bool IsAllocatedAfterBinding(const Claim& claim, const kube::Pod& pod) {
   return bound && allocated.ok() && *allocated > *bound + kClocksApartMost;
 }
 
+// Whether it is among these, and not only looked at.
+bool WorksOn(const std::vector<HeldDevice>& devices, const DeviceId& device) {
+  return std::ranges::any_of(
+      devices, [&](const HeldDevice& held) { return held.device == device && !held.admin_access; });
+}
+
 auto OrderOf(const HeldDevice& held) {
   return std::tie(held.device, held.share_id, held.claim, held.request, held.uses);
 }
@@ -196,9 +202,7 @@ bool ClaimIndex::IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const {
     return false;
   }
   return std::ranges::none_of(PodsToNotify(device), [&](const ObjectKey& other) {
-    return other != pod && std::ranges::any_of(DevicesOf(other), [&](const HeldDevice& held) {
-             return held.device == device && !held.admin_access;
-           });
+    return other != pod && WorksOn(DevicesOf(other), device);
   });
 }
 
@@ -269,14 +273,11 @@ void ClaimIndex::HandOn(const std::string& uid, const std::vector<HeldDevice>& d
       last_of_device_.erase(last);
       continue;
     }
-    for (const ObjectKey& key : pods->second) {
-      const Holder& holder = pods_.at(key);
-      const bool works =
-          !holder.ended && std::ranges::any_of(holder.devices, [&](const auto& held) {
-            return held.device == had.device && !held.admin_access;
-          });
-      if (works && last->second == uid) last->second = holder.uid;
-    }
+    if (last->second != uid) continue;
+    const auto works = std::ranges::find_if(pods->second, [&](const ObjectKey& key) {
+      return !pods_.at(key).ended && WorksOn(pods_.at(key).devices, had.device);
+    });
+    if (works != pods->second.end()) last->second = pods_.at(*works).uid;
   }
 }
 

@@ -95,8 +95,8 @@ class ClaimIndex {
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
   std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
-  // Whether no other Pod is among these or has had the device since, was it only for a moment; but
-  // for those that only look at it (admin access).
+  // Whether no other Pod is among these or has worked on the device since, if only for a moment.
+  // Those that only look at it (admin access) do not count.
   bool IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const;
   // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
@@ -122,8 +122,9 @@ class ClaimIndex {
 
   Holder Drop(const ObjectKey& pod);
   void Add(const kube::Pod& pod, Holder before);
-  // The Pod of that UID may be gone or have ended: whoever works on its devices still is now the
-  // last that was seen to. Forgets it of devices that nobody has any more.
+  // To be called when the Pod of that UID, which had these devices, changed. If it was the last
+  // that was seen to work on one of them, another that still does takes its place in
+  // last_of_device_; a device that nobody has any more is forgotten there.
   void HandOn(const std::string& uid, const std::vector<HeldDevice>& devices);
   // Takes out what came to the Pod by a later allocation of its group's claim.
   void DropGained(const kube::Pod& pod, const Holder& before,
@@ -135,8 +136,8 @@ class ClaimIndex {
   const PluginDevicesOf plugin_devices_of_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;
-  // UID of the Pod that was seen last to work on a device. It may be gone, unlike one that ended
-  // before it and had the device, too.
+  // UID of the Pod that was last seen to work on a device. It may be gone already, while a Pod that
+  // ended before it got the device is still listed.
   std::map<DeviceId, std::string> last_of_device_;
   // By claims that are named, not only those that exist: a claim that is made later finds its Pods.
   std::map<ObjectKey, std::set<ObjectKey>> pods_of_claim_;

@@ -308,7 +308,10 @@ void PostMortemKeeper::StopCollectingOld() {
     const bool kept = parts_.store.Has(id.first, id.second, now);
     if (!kept || record.until() + kReceivedLateMax < now) old.push_back(id);
   }
-  for (const Id& id : old) StopCollecting(id);
+  for (const Id& id : old) {
+    StopCollecting(id);
+    publishing_.erase(id);
+  }
   ShowNotable(notable_);
   if (!open_.empty())
     old_timer_ = parts_.loop.After(kStopOldEvery, [this] { StopCollectingOld(); });

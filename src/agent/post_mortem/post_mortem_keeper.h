@@ -190,7 +190,7 @@ class PostMortemKeeper {
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
   std::map<Id, Time> to_rejudge_;  // when to judge them once more, and to publish
-  std::set<Id> publishing_;        // their Events are on their way
+  std::set<Id> publishing_;        // their Events are queued and not known to be written
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
   WallTime last_alive_{};  // of the process before this one, as far as it wrote that down

@@ -19,6 +19,15 @@ NvlinkFault Decode5(std::int64_t xid, std::string_view text) {
   return DecodeNvlinkXid(xid, fmt::format("{}, {}", xid, text));
 }
 
+struct Decoded {
+  std::int64_t xid;
+  std::string_view line;
+  NvlinkFault is;
+};
+void ExpectDecoded(const std::vector<Decoded>& all) {
+  for (const Decoded& each : all) EXPECT_EQ(Decode5(each.xid, each.line), each.is) << each.line;
+}
+
 TEST(NvlinkFault, TheRegistersOfXid74SayWhatIsBroken) {
   EXPECT_EQ(Decode74("0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0"), NvlinkFault::kHardware) << "parity";
   EXPECT_EQ(Decode74("0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0"), NvlinkFault::kHardware);
@@ -89,53 +98,43 @@ TEST(NvlinkFault, UnitsAreKnownInBothGenerationsOfDrivers) {
 }
 
 TEST(NvlinkFault, TheSameBitsMeanOtherThingsOfOtherUnits) {
-  EXPECT_EQ(Decode5(145, "RLW_REMAP Nonfatal XC0 i0 Link 00 (0x00000004 0x00000001 0x0)"),
-            NvlinkFault::kProgram);
-  EXPECT_EQ(Decode5(145, "RLW_SRC_TRACK Fatal XC0 i0 Link 00 (0x00000007 0x00000001 0x0)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(145, "RLW_RSPCOL Nonfatal XC0 i0 Link -1 (0x00000005 0x80000001)"),
-            NvlinkFault::kIgnored);
-  EXPECT_EQ(Decode5(144, "SAW_MVB Fatal XC0 i0 Link -1 (0x00000021 0x00000012)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(146, "TLW_RX Fatal XC1 i0 Link 03 (0x0000000b 0x00000004)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(147, "TREX Nonfatal XC1 i0 Link 03 (0x0000000e 0x80000000)"),
-            NvlinkFault::kIgnored);
-  EXPECT_EQ(Decode5(148, "NVLPW Nonfatal XC1 i0 Link 03 (0x0000000f 0x80000000)"),
-            NvlinkFault::kIgnored);
-  EXPECT_EQ(Decode5(150, "MSE_WATCHDOG Fatal XC0 i0 Link -1 (0x00000000 0x00000000)"),
-            NvlinkFault::kHardware);
+  ExpectDecoded({
+      {145, "RLW_REMAP Nonfatal XC0 i0 Link 00 (0x00000004 0x00000001 0x0)", NvlinkFault::kProgram},
+      {145, "RLW_SRC_TRACK Fatal XC0 i0 Link 00 (0x00000007 0x00000001 0x0)",
+       NvlinkFault::kHardware},
+      {145, "RLW_RSPCOL Nonfatal XC0 i0 Link -1 (0x00000005 0x80000001)", NvlinkFault::kIgnored},
+      {144, "SAW_MVB Fatal XC0 i0 Link -1 (0x00000021 0x00000012)", NvlinkFault::kHardware},
+      {146, "TLW_RX Fatal XC1 i0 Link 03 (0x0000000b 0x00000004)", NvlinkFault::kHardware},
+      {147, "TREX Nonfatal XC1 i0 Link 03 (0x0000000e 0x80000000)", NvlinkFault::kIgnored},
+      {148, "NVLPW Nonfatal XC1 i0 Link 03 (0x0000000f 0x80000000)", NvlinkFault::kIgnored},
+      {150, "MSE_WATCHDOG Fatal XC0 i0 Link -1 (0x00000000 0x00000000)", NvlinkFault::kHardware},
+  });
 }
 
 TEST(NvlinkFault, AReceiverSaysWhetherAnErrorIsSevereThisTime) {
-  EXPECT_EQ(Decode5(145, "RLW_RXPIPE Nonfatal XC0 i0 Link 02 (0x00000006 0x00000002)"),
-            NvlinkFault::kIgnored);
-  EXPECT_EQ(Decode5(145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x00000086 0x00000002)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x000004c2 0x00000002)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x00000006 0x00000002)"),
-            NvlinkFault::kUnclear)
-      << "text and register disagree";
+  ExpectDecoded({
+      {145, "RLW_RXPIPE Nonfatal XC0 i0 Link 02 (0x00000006 0x00000002)", NvlinkFault::kIgnored},
+      {145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x00000086 0x00000002)", NvlinkFault::kHardware},
+      {145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x000004c2 0x00000002)", NvlinkFault::kHardware},
+      {145, "RLW_RXPIPE Fatal XC0 i0 Link 02 (0x00000006 0x00000002)",
+       NvlinkFault::kUnclear},  // text and register disagree
+  });
 }
 
 TEST(NvlinkFault, LinksThatGoDownSayWhy) {
-  EXPECT_EQ(Decode5(149, "NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x004001c6 0x00000000)"),
-            NvlinkFault::kLink);
-  EXPECT_EQ(Decode5(149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x02a00011 0x00000000)"),
-            NvlinkFault::kLink);
-  EXPECT_EQ(Decode5(149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x02600011 0x00000000)"),
-            NvlinkFault::kUnclear)
-      << "an order of somebody, in a line that says Fatal";
-  EXPECT_EQ(Decode5(149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x03f00011 0x00000000)"),
-            NvlinkFault::kUnclear)
-      << "a reason that is not in the catalog";
-  EXPECT_EQ(Decode5(149, "NETIR_BER_EVENT Nonfatal XC0 i0 Link 08 (0x00000013 0x00000003)"),
-            NvlinkFault::kIgnored);
-  EXPECT_EQ(Decode5(149, "NETIR_MFDE_EVENT Fatal XC0 i0 Link 08 (0x00000246 0x00000005)"),
-            NvlinkFault::kHardware);
-  EXPECT_EQ(Decode5(149, "NETIR_MFDE_EVENT Fatal XC0 i0 Link 08 (0x00000246 0x00000002)"),
-            NvlinkFault::kUnclear);
+  ExpectDecoded({
+      {149, "NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x004001c6 0x00000000)", NvlinkFault::kLink},
+      {149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x02a00011 0x00000000)", NvlinkFault::kLink},
+      {149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x02600011 0x00000000)",
+       NvlinkFault::kUnclear},  // an order of somebody, in a line that says Fatal
+      {149, "NETIR_LINK_DOWN Fatal XC0 i0 Link 08 (0x03f00011 0x00000000)",
+       NvlinkFault::kUnclear},  // a reason that is not in the catalog
+      {149, "NETIR_BER_EVENT Nonfatal XC0 i0 Link 08 (0x00000013 0x00000003)",
+       NvlinkFault::kIgnored},
+      {149, "NETIR_MFDE_EVENT Fatal XC0 i0 Link 08 (0x00000246 0x00000005)",
+       NvlinkFault::kHardware},
+      {149, "NETIR_MFDE_EVENT Fatal XC0 i0 Link 08 (0x00000246 0x00000002)", NvlinkFault::kUnclear},
+  });
 }
 
 TEST(NvlinkFault, LinesThatAreNotWhatTheCatalogKnowsAreUnclear) {

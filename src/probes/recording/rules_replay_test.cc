@@ -207,6 +207,19 @@ TEST_F(PlayedTest, OfSeveralStepsBetweenTwoLooksNoEventIsLost) {
                                 "60.3s gpu-0 Unhealthy: off the bus"));
 }
 
+TEST_F(PlayedTest, WhatTheKernelSaysOfADeviceThatIsBackIsNotOverByItsReturn) {
+  PutDevices({{.name = "nvme0", .path = "class/nvme/nvme0", .kernel_names = {"nvme:nvme0"}}});
+  const std::string line =
+      "4,7,1,-;nvme nvme0: Disabling device\n SUBSYSTEM=nvme\n DEVICE=+nvme:nvme0\n";
+  Put("0s", "nvme0/heat", "40\n");
+  Put("4s", "kernel.log", line);  // as it leaves
+  Put("10s", "signs.json", "[]");
+  Put("20s", "nvme0/heat", "40\n");
+  EXPECT_THAT(Said().back(), "80s nvme0 Healthy");
+  Put("20s", "kernel.log", line);  // before anybody has seen it back
+  EXPECT_THAT(Said().back(), "80s nvme0 Unhealthy: dead");
+}
+
 TEST_F(PlayedTest, WhatHoldsUntilAResetEndsWithOne) {
   PutDevices({{.name = "gpu-0"}});
   PutSigns("0s", {{.device = "gpu-0", .name = "power", .value = 100.0}, Xid(79)});

@@ -190,18 +190,20 @@ bool RuleFaults::Unread(std::string_view field) const {
 }
 
 bool RuleFaults::UnreadInAny(std::string_view list, std::string_view field) const {
-  return unread_fields_.contains({std::string(list), std::string(field)});
+  return std::ranges::any_of(unread_, [&](const auto& each) {
+    return std::get<0>(each) == list && std::get<2>(each) == field;
+  });
 }
 
 bool RuleFaults::UnreadRow(std::string_view list, std::string_view row) const {
-  return unread_rows_.contains({std::string(list), std::string(row)});
+  return std::ranges::any_of(unread_, [&](const auto& each) {
+    return std::get<0>(each) == list && std::get<1>(each) == row;
+  });
 }
 
 void RuleFaults::AddUnread(std::string_view field, std::string_view what) {
   Add(field, what);
   unread_.insert({list_, row_, std::string(field)});
-  unread_fields_.insert({list_, std::string(field)});
-  unread_rows_.insert({list_, row_});
 }
 
 void RuleFaults::Add(std::string_view field, std::string_view what) {

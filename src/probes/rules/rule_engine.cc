@@ -102,11 +102,6 @@ void RuleEngine::Note(const Sign& sign) {
 
 void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                        Evaluation& evaluation) {
-  if (sign.unit.empty() && !use.spec->unit.empty()) {
-    Sign with_unit = sign;
-    with_unit.unit = use.spec->unit;
-    return Apply(device, with_unit, use, at, evaluation);
-  }
   if (sign.absent) return ApplyAbsent(device, sign);
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
@@ -236,8 +231,9 @@ bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
       if (!track.finding() || !EndsBy(table_->rules[index], cleared)) continue;
-      // A log that is read again may bring a reset older than the finding.
-      if (track.finding()->since > when) continue;
+      // A log that is read again may bring a reset older than the finding, and a device that is
+      // back may have failed anew before anybody saw it back.
+      if (std::max(track.finding()->since, track.last_event()) > when) continue;
       track.End(when, sign.raw);
       ended = true;
       if (when < device.good_since) continue;

@@ -93,6 +93,8 @@ class RuleTrack {
 
   const Rule& rule() const { return *rule_; }
   const std::optional<Finding>& finding() const { return finding_; }
+  // When an event last said what the rule looks for; the epoch where none did.
+  WallTime last_event() const { return last_event_.time; }
   // Readings match, but not yet for long or often enough to be a finding.
   bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.

@@ -156,6 +156,8 @@ void Override(std::vector<Row>& rows, const Row& row, Key key) {
   }
 }
 
+StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin);
+
 // The built-in table that the document extends; an empty one when it extends none.
 RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults) {
   if (extends.is_null()) return {};
@@ -167,7 +169,7 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
                                  BuiltInRuleNames()));
     return {};
   }
-  StatusOr<RuleTable> table = ParseRules(text, fmt::format("built-in {}", extends.AsString()));
+  StatusOr<RuleTable> table = ReadFile(text, fmt::format("built-in {}", extends.AsString()));
   // A fault here would be our own: builtin_rules_test reads each.
   GALEN_CHECK(table.ok());
   return *std::move(table);
@@ -180,6 +182,14 @@ void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faul
     if (std::ranges::find(kParts, name) != std::end(kParts)) continue;
     faults.At(lines.OfKey(name), "file");
     faults.Add(name, "is no part of a rules file");
+  }
+}
+
+// Whoever brings a sign need not say its unit: sentences have it from the table.
+void FillUnits(RuleTable& table) {
+  for (Rule& rule : table.rules) {
+    const SignSpec* sign = table.FindSign(rule.sign);
+    if (rule.unit.empty() && sign != nullptr) rule.unit = sign->unit;
   }
 }
 
@@ -217,9 +227,9 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   return table;
 }
 
-}  // namespace
-
-StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
+// Without the units that rules have from their signs: a file that extends this one may give a sign
+// another.
+StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin) {
   if (text.size() > kRuleFileBytesMax) {
     return InvalidArgument("{}: {} bytes, at most {} fit", origin, text.size(), kRuleFileBytesMax);
   }
@@ -235,6 +245,14 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
   RuleTable table = ReadTable(reading->value, lines, faults);
   RefuseUnknownParts(reading->value, lines, faults);
   RETURN_IF_ERROR(faults.ToStatus());
+  return table;
+}
+
+}  // namespace
+
+StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
+  ASSIGN_OR_RETURN(RuleTable table, ReadFile(text, origin));
+  FillUnits(table);
   return table;
 }
 

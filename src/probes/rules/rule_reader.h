@@ -82,9 +82,7 @@ class RuleFaults {
   const YamlLines* lines_ = nullptr;  // of the row, where it is one of a list
   std::string list_;                  // "" for what is no row
   std::size_t index_ = 0;
-  // By list, row and field, by list and field, and by list and row.
-  std::set<std::tuple<std::string, std::string, std::string>> unread_;
-  std::set<std::pair<std::string, std::string>> unread_fields_, unread_rows_;
+  std::set<std::tuple<std::string, std::string, std::string>> unread_;  // list, row and field
   std::string row_;
   std::vector<std::string> faults_;
 };

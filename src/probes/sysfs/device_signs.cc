@@ -42,15 +42,18 @@ std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
   present.value = look.present ? 1.0 : 0.0;
   if (!look.present) present.raw = fmt::format("sysfs: no directory {}", device_.path);
   std::vector<Sign> signs{std::move(present)};
-  const bool back = std::exchange(gone_, !look.present) && look.present;
+  const std::optional<WallTime> gone = gone_;
+  gone_ = look.present ? std::nullopt : std::optional(now);
   if (!look.present) {
     for (Sign& sign : Unknown("", "its directory is gone", now)) signs.push_back(std::move(sign));
     return signs;
   }
-  if (back) {
-    // Counters begin anew, and what was found of the device before it left is over.
+  if (gone) {
+    // Counters begin anew, and what was found of the device before it left is over. It came back
+    // some time since it was last seen to be gone: what the kernel's log said of it since then is
+    // of the device that is back, and stays.
     last_.clear();
-    Sign reset = MakeSign("reset", now);
+    Sign reset = MakeSign("reset", *gone);
     reset.value = "device";
     reset.raw = fmt::format("sysfs: {} is back", device_.path);
     signs.push_back(std::move(reset));

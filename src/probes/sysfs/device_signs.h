@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct SysfsDevice {
 };
 
 // Beside the signs of its files a device shows `present` (1, or 0 when its directory is gone) and,
-// when a directory that was gone is back, the event `reset` with the value "device".
+// when a directory that was gone is back, the event `reset` with the value "device", dated at the
+// last look at which it was gone.
 class DeviceSigns {
  public:
   // `rules` is lent and outlives this.
@@ -45,7 +47,7 @@ class DeviceSigns {
 
   const RuleTable* rules_;
   SysfsDevice device_;
-  bool gone_ = false;  // its directory was not there at the last look
+  std::optional<WallTime> gone_;  // the last look, where its directory was not there
   // Signs that had a value: as they were read last, with the error where that failed. `expected` is
   // the last one that was known.
   std::map<std::string, Sign> last_;

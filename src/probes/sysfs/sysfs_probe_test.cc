@@ -183,8 +183,12 @@ TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
   files_.RemoveTree("/sys/d/a");
   EXPECT_EQ(NumberOf(*Look("a", "present")), 0);
   EXPECT_EQ(Look("a", "errors")->error, "its directory is gone");
+  const WallTime gone = loop_.WallNow();
+  loop_.Advance(1s);
   files_.files = before;
-  EXPECT_EQ(ValueText(*Look("a", "reset")), "device");
+  const std::optional<Sign> reset = Look("a", "reset");
+  EXPECT_EQ(ValueText(*reset), "device");
+  EXPECT_EQ(reset->time, gone) << "it came back some time since then";
   EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
 }
 
