@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The contract on the embedded API and on real API servers, one after the other: each behaviour with
-# a mark per server. Fails when a mark is missing, or when docs/guide/api-contract.md was not this list:
+# The contract on the embedded API, then on the real API servers side by side: each behaviour with a
+# mark per server. Fails when a mark is missing, or when docs/guide/api-contract.md was not this list:
 # it is then, and wants to be looked at.
 # Clusters have directories of their own and come down in every case.
 # Usage: each_server.sh CONTRACT_TEST, from the repository's root, where ./dev is. As ./dev test cluster.
@@ -17,20 +17,22 @@ readonly ASK_1_34=(--feature-gates 'ResourceHealthStatus=true,DRADeviceTaints=tr
 say() { printf '%s\n' "$*" >&2; }
 
 come_down() {
-  local cluster
-  for cluster in "$PLACE"/cluster-*; do
-    [[ -d $cluster ]] || continue
-    ./dev cluster down --dir "$cluster" >"$PLACE/down.log" 2>&1 && continue
-    cat "$PLACE/down.log" >&2
-    say "contract: a cluster is still up; end it by ./dev cluster down --dir $cluster"
-    return 1
-  done
+  local cluster=$1
+  ./dev cluster down --dir "$cluster" >"$cluster.down.log" 2>&1 && return
+  cat "$cluster.down.log" >&2
+  say "contract: a cluster is still up; end it by ./dev cluster down --dir $cluster"
+  return 1
 }
 
 leave() {
-  local code=$?
+  local code=$? run cluster
   trap - EXIT
-  come_down || exit 1
+  # Groups of their own: what a judge has started ends with it.
+  for run in $(jobs -rp); do kill -- "-$run" 2>/dev/null || true; done
+  wait
+  for cluster in "$PLACE"/cluster-*/; do
+    [[ ! -d $cluster ]] || come_down "${cluster%/}" || exit 1
+  done
   rm -rf "$PLACE"
   exit "$code"
 }
@@ -54,23 +56,24 @@ judge() {
   say "contract on $1: asked for $(grep -c '<testcase ' "$PLACE/$1.xml") behaviours in $((SECONDS - start)) s"
 }
 
-# judge_real VERSION [flag of up…]: on a cluster of its own, which is gone afterwards. Prints its full version.
+# judge_real VERSION [flag of up…]: on a cluster of its own, which is gone afterwards. Leaves its full version
+# in the file VERSION.
 judge_real() {
   local dir=$PLACE/cluster-$1 version server token
   local kubectl=(./dev cluster kubectl --dir "$dir")
-  ./dev cluster up --dir "$dir" --version "$@" >"$PLACE/up.log" || { cat "$PLACE/up.log" >&2; return 1; }
+  ./dev cluster up --dir "$dir" --version "$@" >"$dir.up.log" || { cat "$dir.up.log" >&2; return 1; }
   version=$("${kubectl[@]}" get --raw /version | sed -n 's/.*"gitVersion": "v\([^"]*\)".*/\1/p')
   [[ -n $version ]] || { say "contract: the API server of $1 gives no version"; return 1; }
   # Each by itself and looked at: without a server the suite would judge the embedded API.
   view() { "${kubectl[@]}" config view --raw -o "jsonpath=$1"; }
   server=$(view '{.clusters[0].cluster.server}') && token=$(view '{.users[0].user.token}') &&
-    view '{.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$PLACE/ca.pem" &&
-    [[ -n $server && -n $token && -s $PLACE/ca.pem ]] ||
+    view '{.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$dir.ca.pem" &&
+    [[ -n $server && -n $token && -s $dir.ca.pem ]] ||
     { say "contract: the kubeconfig of $1 lacks its server, its token or its CA"; return 1; }
-  GALEN_CONTRACT_SERVER=$server GALEN_CONTRACT_TOKEN=$token GALEN_CONTRACT_CA=$PLACE/ca.pem \
+  GALEN_CONTRACT_SERVER=$server GALEN_CONTRACT_TOKEN=$token GALEN_CONTRACT_CA=$dir.ca.pem \
     GALEN_CONTRACT_VERSION=$version judge "$version" || return 1
-  come_down || return 1
-  echo "$version"
+  come_down "$dir" || return 1
+  echo "$version" >"$PLACE/$1"
 }
 
 # marks NAME…: lines "SUITE<tab>sentence<tab>mark<tab>…", in the order of the first server's report.
@@ -138,10 +141,17 @@ H
 }
 
 main() {
-  local servers=(embedded) version missing count away=0
+  local servers=(embedded) version runs=() run missing count away=0
   judge embedded
-  if version=$(judge_real 1.37); then servers+=("$version"); else away=1; fi
-  if version=$(judge_real 1.34 "${ASK_1_34[@]}"); then servers+=("$version"); else away=1; fi
+  ./dev cluster build --all >"$PLACE/build.log" 2>&1 || { cat "$PLACE/build.log" >&2; return 1; }
+  set -m
+  judge_real 1.37 & runs+=("$!")
+  judge_real 1.34 "${ASK_1_34[@]}" & runs+=("$!")
+  set +m
+  for run in "${runs[@]}"; do wait "$run" || away=1; done
+  for version in 1.37 1.34; do
+    [[ ! -e $PLACE/$version ]] || servers+=("$(<"$PLACE/$version")")
+  done
   marks "${servers[@]}" >"$PLACE/marks"
   page "$PLACE/marks" "${servers[@]}" >"$PLACE/page"
   sed 1,6d "$PLACE/page"
