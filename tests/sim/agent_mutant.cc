@@ -79,6 +79,8 @@ std::string_view ToString(AgentMutant mutant) {
       return "counts each Event once";
     case AgentMutant::kRecordsAnothers:
       return "records another's device";
+    case AgentMutant::kTakesOldReports:
+      return "takes old reports";
     case AgentMutant::kNeverResets:
       return "never resets a device";
   }
@@ -129,6 +131,7 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kDeafAfterASecond410:
     case AgentMutant::kCountsOnce:
     case AgentMutant::kRecordsAnothers:
+    case AgentMutant::kTakesOldReports:
     case AgentMutant::kNeverResets:
       return write;
     case AgentMutant::kMixesSerials:

@@ -32,6 +32,7 @@ enum class AgentMutant {
   kDeafAfterASecond410,   // its watches say nothing any more once they have expired twice
   kCountsOnce,            // an Event's count stays 1, however often it happens
   kRecordsAnothers,       // its post-mortem records have gpu-3 for gpu-0
+  kTakesOldReports,       // a driver's report that was overtaken counts as its newest
   kNeverResets,           // its drivers leave devices set up that no Pod holds
 };
 std::string_view ToString(AgentMutant mutant);

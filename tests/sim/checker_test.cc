@@ -119,6 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
         OneFault{AgentMutant::kForgetsTheFirstEvent, "counted", "device changes", 10s},
         OneFault{AgentMutant::kMixesSerials, "identity", "bookmarks", 0s},
         OneFault{AgentMutant::kKeepsTheGroupsDevice, "holding", "group is placed anew", 10s},
+        OneFault{AgentMutant::kTakesOldReports, "order", "device flaps", 10s},
         OneFault{AgentMutant::kNeverResets, "prepared", "Pod is made again", 10s},
         OneFault{AgentMutant::kWritesAnothers, "ours", "bookmarks", 0s},
         OneFault{AgentMutant::kListsAnother, "holding", "bookmarks", 0s},

@@ -1,5 +1,7 @@
 #include "tests/sim/journal_witness.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "history/journal/segment.h"
 #include "history/store/record.h"
 #include "kube/objects/pod.h"
+#include "tests/sim/sim_driver.h"
 
 namespace galen::sim {
 namespace {
@@ -33,7 +36,7 @@ class JournalWitness::File final : public AppendFile {
   }
   Status Sync() override {
     RETURN_IF_ERROR(file_->Sync());
-    witness_.Note(std::exchange(unsynced_, {}), Way::kWritten);
+    witness_.OnSynced(std::exchange(unsynced_, {}));
     return OkStatus();
   }
 
@@ -62,6 +65,13 @@ Status JournalWitness::WriteAtomically(const std::string& path, std::string_view
   return OkStatus();
 }
 
+void JournalWitness::OnSynced(std::string frames) {
+  if (late_ == nullptr) return Note(frames, Way::kWritten);
+  synced_.push_back(late_->After(std::chrono::milliseconds(50), [this, frames = std::move(frames)] {
+    Note(frames, Way::kWritten);
+  }));
+}
+
 void JournalWitness::Note(std::string_view frames, Way way) {
   const std::string header(history::HeaderOf(history::SegmentKind::kContinuation));
   const bool has_header = frames.starts_with(header) ||
@@ -78,12 +88,24 @@ void JournalWitness::Note(std::string_view frames, Way way) {
     const bool is_event = agent::EventOf(*record->change).has_value();
     const bool is_new = record->sequence > newest_;
     newest_ = std::max(newest_, record->sequence);
+    if (is_new) CheckOrder(after);
     if (is_event && is_new) ++times_changed_[{after.id, after.state}];
     if (way == Way::kRead && texts_.contains(annotation)) continue;
     if (is_event) ++changes_[{after.id.device, after.state}];
     Remember(annotation);
     Remember(agent::ConditionOf(findings, agent::AgentConfig().degraded).message);
   }
+}
+
+void JournalWitness::CheckOrder(const DeviceHealth& after) {
+  const auto change = SimDriver::ChangeNamedIn(after.cause.message);
+  if (!change) return;
+  std::uint64_t& last = last_change_[after.id];
+  if (*change < last) {
+    disorders_.push_back(
+        fmt::format("change {} of {} after its change {}", *change, ToString(after.id), last));
+  }
+  last = *change;
 }
 
 void JournalWitness::Remember(const std::string& text) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/files/file_system.h"
+#include "base/loop/loop.h"
 #include "model/health.h"
 #include "net/http.h"
 
@@ -47,6 +48,13 @@ class JournalWitness final : public FileSystem {
     return it == times_changed_.end() ? 0 : it->second;
   }
 
+  // From now on what is synced counts a moment later, as of an agent that publishes before that.
+  void CountLate(Loop& loop) { late_ = &loop; }
+
+  // What was recorded out of its order, since this was asked last: a driver's fault after one that
+  // came later (SimDriver::ChangeNamedIn).
+  std::vector<std::string> TakeDisorders() { return std::exchange(disorders_, {}); }
+
   StatusOr<std::string> Read(const std::string& path) override;
   StatusOr<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Status WriteAtomically(const std::string& path, std::string_view bytes, unsigned mode) override;
@@ -70,14 +78,20 @@ class JournalWitness final : public FileSystem {
   // What segments come by: a write, or an agent that reads back what it may have been noted for.
   enum class Way { kWritten, kRead };
 
+  void OnSynced(std::string frames);
   void Note(std::string_view frames, Way way);
   void Remember(const std::string& text);
+  void CheckOrder(const DeviceHealth& after);
 
   FileSystem& files_;
+  Loop* late_ = nullptr;  // null unless what is synced counts late
+  std::vector<Timer> synced_;
   std::set<std::string> texts_;  // annotations and conditions of what is recorded
   std::deque<std::string> order_;
   std::map<std::pair<std::string, HealthState>, int> changes_;
   std::map<std::pair<DeviceId, HealthState>, int> times_changed_;
+  std::map<DeviceId, std::uint64_t> last_change_;
+  std::vector<std::string> disorders_;
   std::uint64_t newest_ = 0;  // sequence of a change that was counted
 };
 

@@ -1,10 +1,18 @@
 #include "tests/sim/sim_driver.h"
 
+#include <fmt/core.h>
+
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
 
 namespace galen::sim {
+namespace {
+
+constexpr std::string_view kChange = "the link is down, change ";
+
+}  // namespace
 
 SimDriver::SimDriver(Edges edges, std::string name, std::string node,
                      std::vector<std::string> devices, std::vector<std::string> kept_free)
@@ -73,9 +81,11 @@ void SimDriver::HandOver() {
 }
 
 void SimDriver::Break(const std::string& device, HealthState state) {
+  ++events_;
+  // A fault that is reported anew is the same one.
+  if (truth_[device] != state) broke_at_[device] = events_;
   truth_[device] = state;
   turns_[device].push_back({edges_.loop.Now(), state});
-  ++events_;
   // By the loop: a driver that hangs does not see it before it goes on.
   loop_.Post([this] {
     if (app_) app_->HealthChanged();
@@ -106,12 +116,20 @@ std::set<std::string> SimDriver::Records() const {
   return uids;
 }
 
+std::optional<std::uint64_t> SimDriver::ChangeNamedIn(const std::string& message) {
+  if (!message.starts_with(kChange)) return std::nullopt;
+  return std::stoull(message.substr(kChange.size()));
+}
+
 void SimDriver::Report(HealthWriter& health) const {
   for (const auto& [device, state] : truth_) {
     // The hardware of the simulation is well or not; verdicts in between are the rule engine's
     // tests.
     if (state == HealthState::kUnhealthy) {
-      health.Unhealthy(device, {.code = "LinkDown", .message = "the link is down"});
+      const std::uint64_t change = broke_at_.at(device);
+      const std::uint64_t named = numbers_back_ ? 1'000'000 - change : change;
+      health.Unhealthy(device,
+                       {.code = "LinkDown", .message = fmt::format("{}{}", kChange, named)});
     } else {
       health.Healthy(device);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,6 +50,10 @@ class SimDriver {
 
   // From now on it leaves set up what it is to unprepare.
   void NeverReset() { never_resets_ = true; }
+  // From now on a fault comes with the number of one before it, as in a report that was overtaken.
+  void NumberBack() { numbers_back_ = true; }
+  // Which change of this driver's hardware the message of a fault is of; nullopt for another text.
+  static std::optional<std::uint64_t> ChangeNamedIn(const std::string& message);
 
   // The hardware changes; the driver is notified at once unless it is away, and then when it
   // starts.
@@ -85,8 +90,10 @@ class SimDriver {
   std::map<std::string, HealthState> truth_;
   std::set<std::string> kept_free_;
   bool never_resets_ = false;
+  bool numbers_back_ = false;
   std::map<std::string, std::string> set_up_;
   std::map<std::string, std::vector<Turn>> turns_;  // of those that changed; oldest first
+  std::map<std::string, std::uint64_t> broke_at_;   // the number of the change that broke it
   std::uint64_t events_ = 0;
   int instances_ = 0;
   std::unique_ptr<Metrics> metrics_, leaving_metrics_;  // each as a new process counts

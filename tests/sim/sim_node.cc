@@ -17,21 +17,6 @@ class NoExec final : public kube::ExecRunner {
   }
 };
 
-// The queue of kRecordsLate: says of what is not yet done that it is.
-class EarlyDiskQueue final : public DiskQueue {
- public:
-  explicit EarlyDiskQueue(Loop& loop) : loop_(loop) {}
-
-  void Run(Task work, Task done) override {
-    work_.push_back(loop_.After(std::chrono::milliseconds(50), std::move(work)));
-    done();
-  }
-
- private:
-  Loop& loop_;
-  std::vector<Timer> work_;
-};
-
 }  // namespace
 
 class SimNode::Outbox final : public net::HttpClient {
@@ -98,9 +83,6 @@ void SimNode::StartAgent() {
   outbox_ = std::make_unique<Outbox>(*this);
   disk_queue_ = std::make_unique<FakeDiskQueue>();
   if (disk_hangs_) disk_queue_->Hang();
-  if (mutant_ == AgentMutant::kRecordsLate) {
-    early_queue_ = std::make_unique<EarlyDiskQueue>(loop_);
-  }
   StatusOr<std::unique_ptr<agent::AgentApp>> app = MakeAgent();
   // A disk that fails one sync refuses one start; the service manager tries again.
   if (!app.ok()) app = MakeAgent();
@@ -178,9 +160,11 @@ agent::FakePlugin& SimNode::StartStranger() {
 }
 
 void SimNode::BreakAgent(AgentMutant mutant) {
-  if (mutant == AgentMutant::kNeverResets) {
-    for (const auto& driver : drivers_) driver->NeverReset();
+  for (const auto& driver : drivers_) {
+    if (mutant == AgentMutant::kNeverResets) driver->NeverReset();
+    if (mutant == AgentMutant::kTakesOldReports) driver->NumberBack();
   }
+  if (mutant == AgentMutant::kRecordsLate) agent_files_.CountLate(loop_);
   mutant_ = mutant;
   gate_.Break(mutant);
 }
@@ -193,7 +177,7 @@ StatusOr<std::unique_ptr<agent::AgentApp>> SimNode::MakeAgent() {
   config.state_dir = StateDir();
   return agent::AgentApp::Create(
       {loop_, NullLog(), *metrics_, world_.random, agent_files_, *driver_dialer_, *outbox_,
-       registry_, nullptr, "", early_queue_ ? early_queue_.get() : disk_queue_.get()},
+       registry_, nullptr, "", disk_queue_.get()},
       config, version_);
 }
 
@@ -202,7 +186,6 @@ void SimNode::KillAgent(bool power_cut) {
   registry_.GoDeaf();  // its watch dies with it
   agent_.reset();
   disk_queue_.reset();
-  early_queue_.reset();
   agent_transport_.reset();
   if (power_cut) {
     agent_disk_.CutPower(FakeDisk::Unsynced::kChance, world_.random);

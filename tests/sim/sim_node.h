@@ -121,6 +121,8 @@ class SimNode {
   int TimesChanged(const DeviceId& device, HealthState state) const {
     return agent_files_.TimesChanged(device, state);
   }
+  // See JournalWitness::TakeDisorders.
+  std::vector<std::string> TakeDisorders() { return agent_files_.TakeDisorders(); }
   bool disk_doubtful() const { return loop_.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Called with what a write to a Pod says that the agent's journal does not have on the disk, when
   // it leaves the agent.
@@ -174,7 +176,6 @@ class SimNode {
   std::optional<bool> dying_;  // since its disk stopped until it is gone: whether with the power
   bool disk_hangs_ = false;
   std::unique_ptr<FakeDiskQueue> disk_queue_;  // of the agent that runs
-  std::unique_ptr<DiskQueue> early_queue_;     // the same of kRecordsLate
   DurableFileSystem agent_durable_{agent_disk_};
   JournalWitness agent_files_{agent_durable_};
   std::function<void(const std::string& text)> on_unrecorded_ = [](const std::string&) {};

@@ -67,6 +67,10 @@ std::vector<Breach> SimRules::Check() {
   CheckSilence(breaches);
   for (const auto& node : world_.nodes()) {
     CheckKept(*node, breaches);
+    for (const std::string& disorder : node->TakeDisorders()) {
+      breaches.push_back(
+          {"order", fmt::format("the journal of {} has {}", node->name(), disorder)});
+    }
     CheckSerials(*node, breaches);
   }
   return breaches;

@@ -59,7 +59,7 @@ class SimRules {
   //               failed
   // "order"       the time since which the node's object has a device's state never goes back,
   //               unless the clock was set or the agent started anew; Unknown is a silence in
-  //               between
+  //               between. The journal has a driver's changes of a device in the driver's order
   // "identity"    the node's object never names a device by the serial of another
   // "record"      the post-mortem record of a Pod that has a device's fault goes on having it,
   //               unless the disk failed; it names no device that the Pod never held
