@@ -46,12 +46,48 @@ TEST_F(ObserverTest, IsTheOnlyAgentOfItsNodeAndSaysWhoHoldsTheLock) {
   EXPECT_TRUE(first.running());
 }
 
+// What it waits for at its end at the most: writes to the API 5 s, the disk 1 s.
+constexpr Duration kStopsWithin = std::chrono::seconds(6);
+constexpr Duration kAtOnce = std::chrono::seconds(2);
+
 TEST_F(ObserverTest, EndsCleanlyOnSigterm) {
   Program& agent = fleet_.StartAgent();
   ASSERT_TRUE(stage_.Until([&] { return stage_.HasFile("agent.sock"); }));
   agent.Signal(SIGTERM);
-  ASSERT_TRUE(stage_.Until([&] { return !agent.running(); }));
+  ASSERT_TRUE(stage_.Until([&] { return !agent.running(); }, kAtOnce));
   EXPECT_EQ(agent.exit_code(), 0) << agent.Log();
+}
+
+class StopTest : public ObserverTest {
+ protected:
+  // A driver dies while the API server hangs: the agent has what it cannot write, and is asked to
+  // stop.
+  void SetUp() override {
+    ASSERT_TRUE(fleet_.serves());
+    fleet_.InstallDefinitions();
+    Program& driver = fleet_.StartGpuDriver();
+    agent_ = &fleet_.StartAgent();
+    ASSERT_TRUE(fleet_.GalenSays({"get", "devices"}, " Healthy "));
+    fleet_.cluster().program().Signal(SIGSTOP);
+    driver.Signal(SIGKILL);
+    ASSERT_TRUE(stage_.Until([&] { return Count(agent_->Log(), "driver disconnected") == 1; }));
+    agent_->Signal(SIGTERM);
+    ASSERT_FALSE(stage_.Until([&] { return !agent_->running(); }, kAtOnce)) << agent_->Log();
+  }
+  void TearDown() override { fleet_.cluster().program().Signal(SIGCONT); }
+
+  Program* agent_ = nullptr;
+};
+
+TEST_F(StopTest, WaitsForAnApiServerThatHangsUntilItsDeadline) {
+  ASSERT_TRUE(stage_.Until([&] { return !agent_->running(); }, kStopsWithin));
+  EXPECT_EQ(agent_->exit_code(), 0) << agent_->Log();
+}
+
+TEST_F(StopTest, ASecondSignalEndsItAtOnce) {
+  agent_->Signal(SIGTERM);
+  ASSERT_TRUE(stage_.Until([&] { return !agent_->running(); }, kAtOnce));
+  EXPECT_EQ(agent_->exit_code(), 128 + SIGTERM) << agent_->Log();
 }
 
 TEST_F(ObserverTest, ReportsToItsServiceManagerThatItIsReadyAndThatItsLoopRuns) {
