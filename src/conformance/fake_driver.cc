@@ -172,38 +172,39 @@ void FakeDriver::AddDra(const std::string& version) {
                        auto handle) {
     using Request = decltype(request_type);
     using Response = decltype(response_type);
-    data_.AddUnary(service + method,
-                   [this, method, handle](std::string_view bytes, const rpc::Caller&,
-                                          const rpc::Reply& reply) {
-                     const StatusOr<Request> request = rpc::Decode<Request>(bytes);
-                     if (!request.ok()) return reply(request.status());
-                     if (script_.refuses_unknown_fields && HasUnknownField(bytes)) {
-                       return reply(InvalidArgument("{}", kRefusal));
-                     }
-                     if (script_.hangs_in_prepare && method == "NodePrepareResources") {
-                       return unanswered_.push_back(reply);
-                     }
-                     auto gathering = std::make_shared<Gathering>();
-                     gathering->waiting = static_cast<std::size_t>(request->claims_size()) + 1;
-                     gathering->done = [this, reply](const Gathering& all) {
-                       if (!all.failure.ok()) return reply(all.failure);
-                       Response response;
-                       if (!script_.forgets_unasked_entries) {
-                         for (const auto& [uid, entry] : all.entries) {
-                           Write(entry, (*response.mutable_claims())[uid]);
-                         }
-                       }
-                       reply(response.SerializeAsString());
-                     };
-                     for (const auto& claim : request->claims()) {
-                       handle(ClaimRef{claim.namespace_(), claim.name(), claim.uid()},
-                              [gathering, uid = claim.uid()](const StatusOr<ClaimEntry>& entry) {
-                                gathering->Take(uid, entry);
-                              });
-                     }
-                     // A request without claims has nothing else to wait for.
-                     if (--gathering->waiting == 0) gathering->done(*gathering);
-                   });
+    data_.AddUnary(service + method, [this, method, handle](std::string_view bytes,
+                                                            const rpc::Caller&, rpc::Reply reply) {
+      const StatusOr<Request> request = rpc::Decode<Request>(bytes);
+      if (!request.ok()) return reply(request.status());
+      if (script_.refuses_unknown_fields && HasUnknownField(bytes)) {
+        return reply(InvalidArgument("{}", kRefusal));
+      }
+      if (script_.hangs_in_prepare && method == "NodePrepareResources") {
+        return unanswered_.push_back(std::move(reply));
+      }
+      auto gathering = std::make_shared<Gathering>();
+      gathering->waiting = static_cast<std::size_t>(request->claims_size()) + 1;
+      // A std::function must be copyable.
+      const auto owed = std::make_shared<rpc::Reply>(std::move(reply));
+      gathering->done = [this, owed](const Gathering& all) {
+        if (!all.failure.ok()) return (*owed)(all.failure);
+        Response response;
+        if (!script_.forgets_unasked_entries) {
+          for (const auto& [uid, entry] : all.entries) {
+            Write(entry, (*response.mutable_claims())[uid]);
+          }
+        }
+        (*owed)(response.SerializeAsString());
+      };
+      for (const auto& claim : request->claims()) {
+        handle(ClaimRef{claim.namespace_(), claim.name(), claim.uid()},
+               [gathering, uid = claim.uid()](const StatusOr<ClaimEntry>& entry) {
+                 gathering->Take(uid, entry);
+               });
+      }
+      // A request without claims has nothing else to wait for.
+      if (--gathering->waiting == 0) gathering->done(*gathering);
+    });
   };
   using Done = std::function<void(StatusOr<ClaimEntry>)>;
   add("NodePrepareResources", typename Version::PrepareRequest(),

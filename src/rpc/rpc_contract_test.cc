@@ -112,8 +112,8 @@ TEST_P(RpcContract, ForgottenReplyIsAnErrorNotSilence) {
   std::optional<Status> status;
   const auto call = channel_->Unary("/t.T/Keep", "", 5s,
                                     [&](StatusOr<std::string> got) { status = got.status(); });
-  world_->RunUntil([&] { return kept_ != nullptr; });
-  kept_ = nullptr;
+  world_->RunUntil([&] { return static_cast<bool>(kept_); });
+  kept_ = {};
   world_->RunUntil([&] { return status.has_value(); });
   EXPECT_EQ(status->code(), Code::kInternal);
 }
@@ -167,7 +167,7 @@ TEST_P(RpcContract, ServerThatDiesEndsCallsAsUnavailable) {
   std::optional<Status> status;
   const auto unary = channel_->Unary("/t.T/Keep", "", 5s,
                                      [&](StatusOr<std::string> got) { status = got.status(); });
-  world_->RunUntil([&] { return !writers_.empty() && kept_; });
+  world_->RunUntil([&] { return !writers_.empty() && static_cast<bool>(kept_); });
   world_->StopServer();
   world_->RunUntil([&] { return stream_.end.has_value() && status.has_value(); });
   EXPECT_EQ(stream_.end->code(), Code::kUnavailable);

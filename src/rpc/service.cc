@@ -30,8 +30,7 @@ StatusOr<std::string> ReadRequest(std::string_view body, std::size_t message_byt
   return Unimplemented("the request holds {} messages, it must hold one", first ? "several" : "no");
 }
 
-// What a unary call still owes. Shared between the copies of its Reply, which must be copyable.
-class PendingReply {
+class PendingReply final : public Reply::Owed {
  public:
   PendingReply(Loop& loop, std::unique_ptr<net::HttpExchange> exchange)
       : exchange_(std::move(exchange)) {
@@ -46,9 +45,9 @@ class PendingReply {
   }
   PendingReply(const PendingReply&) = delete;
   PendingReply& operator=(const PendingReply&) = delete;
-  ~PendingReply() { End(Internal("the method ended without an answer")); }
+  ~PendingReply() override { PendingReply::End(Internal("the method ended without an answer")); }
 
-  void End(const StatusOr<std::string>& answer) {
+  void End(const StatusOr<std::string>& answer) override {
     // Answered already, timed out, or the caller is gone.
     if (exchange_ == nullptr) return;
     if (answer.ok()) {
@@ -153,10 +152,8 @@ void Dispatcher::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   if (stream != streams_.end()) {
     return stream->second(*message, caller, std::make_unique<ExchangeWriter>(std::move(exchange)));
   }
-  // Shared, because a std::function must be copyable; its last copy is the last who can answer.
-  const auto pending = std::make_shared<PendingReply>(loop_, std::move(exchange));
   unary->second(*message, caller,
-                [pending](StatusOr<std::string> answer) { pending->End(answer); });
+                Reply(std::make_unique<PendingReply>(loop_, std::move(exchange))));
 }
 
 }  // namespace galen::rpc

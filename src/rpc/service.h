@@ -8,16 +8,33 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/loop/loop.h"
 #include "net/http.h"
 
 namespace galen::rpc {
 
-// The answer to a unary call; call it once, now or later. Later calls do nothing. A reply after the
-// caller is gone or its deadline has passed is dropped. When the last copy dies without a call, the
-// caller gets INTERNAL.
-using Reply = std::function<void(StatusOr<std::string>)>;
+// The answer to a unary call; whoever has it calls it once, now or later. Later calls do nothing. A
+// reply after the caller is gone or its deadline has passed is dropped. When it dies without a
+// call, the caller gets INTERNAL. Movable; an empty one is not called.
+class Reply {
+ public:
+  // What is still owed. Ends with INTERNAL when it goes unanswered.
+  class Owed {
+   public:
+    virtual ~Owed() = default;
+    virtual void End(const StatusOr<std::string>& answer) = 0;
+  };
+  Reply() = default;
+  explicit Reply(std::unique_ptr<Owed> owed) : owed_(std::move(owed)) {}
+
+  explicit operator bool() const { return owed_ != nullptr; }
+  void operator()(const StatusOr<std::string>& answer) const { owed_->End(answer); }
+
+ private:
+  std::unique_ptr<Owed> owed_;
+};
 
 // Where a streaming method writes. Destroying it before Finish ends the stream with Unavailable,
 // upon which the caller tries again. Once the caller is gone, writing does nothing.

@@ -50,7 +50,20 @@ template <typename Response, typename Request>
 
 // A Reply with a message; call it once.
 template <typename Response>
-using TypedReply = std::function<void(StatusOr<Response>)>;
+class TypedReply {
+ public:
+  TypedReply() = default;
+  explicit TypedReply(Reply reply) : reply_(std::move(reply)) {}
+
+  explicit operator bool() const { return static_cast<bool>(reply_); }
+  void operator()(const StatusOr<Response>& response) const {
+    if (!response.ok()) return reply_(response.status());
+    reply_(SerializeQuietly(*response));
+  }
+
+ private:
+  Reply reply_;
+};
 
 // Dispatcher::AddUnary. A request that is no Request is answered with INVALID_ARGUMENT here.
 // Messages are borrowed for the call.
@@ -62,10 +75,7 @@ void AddUnary(Dispatcher& dispatcher, std::string path,
       [method = std::move(method)](std::string_view bytes, const Caller& caller, Reply reply) {
         StatusOr<Request> request = Decode<Request>(bytes);
         if (!request.ok()) return reply(request.status());
-        method(*request, caller, [reply = std::move(reply)](StatusOr<Response> response) {
-          if (!response.ok()) return reply(response.status());
-          reply(SerializeQuietly(*response));
-        });
+        method(*request, caller, TypedReply<Response>(std::move(reply)));
       });
 }
 

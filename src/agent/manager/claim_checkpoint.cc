@@ -132,15 +132,11 @@ std::string ClaimCheckpoint::Text() const {
 void ClaimCheckpoint::Begin() {
   busy_ = true;
   writing_ = std::exchange(asked_, {});
-  const auto write = [&files = files_, path = path_, text = Text()] {
+  auto write = [&files = files_, path = path_, text = Text()] {
     return Annotate(files.WriteAtomically(path, text), "write checkpoint {}", path);
   };
   if (disk_ == nullptr) return End(write());
-  const auto written = std::make_shared<Status>();
-  disk_->Run([write, written] { *written = write(); },
-             [this, written, watch = Liveness::Watch(liveness_)] {
-               if (watch.alive()) End(*written);
-             });
+  RunFor(liveness_, *disk_, std::move(write), [this](const Status& written) { End(written); });
 }
 
 void ClaimCheckpoint::End(const Status& written) {

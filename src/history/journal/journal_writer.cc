@@ -11,7 +11,7 @@ namespace galen::history {
 
 // One turn of the disk; nobody else touches the journal meanwhile.
 struct JournalWriter::Write {
-  std::shared_ptr<Journal> journal;  // which outlives the writer while this is under way
+  std::unique_ptr<Journal> journal;
   std::vector<std::string> records;
   std::optional<std::vector<std::string>> rewrite;
   bool must_rewrite = false;  // the journal lacks something
@@ -76,8 +76,8 @@ void JournalWriter::Sync(Done done) {
 void JournalWriter::Begin() {
   busy_ = true;
   writing_ = std::exchange(asked_, {});
-  const auto write = std::make_shared<Write>();
-  write->journal = journal_;
+  auto write = std::make_unique<Write>();
+  write->journal = std::move(journal_);
   write->records = std::exchange(taken_, {});
   write->must_rewrite = std::exchange(incomplete_, false);
   if (write->must_rewrite || pending_bytes() + bytes() > rewrite_at_) {
@@ -88,13 +88,19 @@ void JournalWriter::Begin() {
     write->Run();
     return End(*write);
   }
-  options_.disk->Run([write] { write->Run(); },
-                     [this, write, watch = Liveness::Watch(liveness_)] {
-                       if (watch.alive()) End(*write);
-                     });
+  // What is given back with the answer, or goes with the write when the writer has gone.
+  Write& lent = *write;
+  RunFor(
+      liveness_, *options_.disk,
+      [write = std::move(write)] {
+        write->Run();
+        return write->status;
+      },
+      [this, &lent](const Status&) { End(lent); });
 }
 
-void JournalWriter::End(const Write& write) {
+void JournalWriter::End(Write& write) {
+  journal_ = std::move(write.journal);
   seen_ = write.seen;
   if (write.must_rewrite && !write.rewritten) incomplete_ = true;
   if (write.rewrite) {
@@ -103,8 +109,9 @@ void JournalWriter::End(const Write& write) {
         std::max(options_.rewrite_bytes, write.rewritten ? 2 * bytes() : bytes() + bytes() / 4);
   }
   const Liveness::Watch watch(liveness_);
+  const Status status = write.status;
   for (const Done& done : std::exchange(writing_, {})) {
-    done(write.status);
+    done(status);
     if (!watch.alive()) return;
   }
   busy_ = false;

@@ -61,10 +61,9 @@ class JournalWriter {
 
   static Seen See(const Journal& journal);
   void Begin();
-  void End(const Write& write);
+  void End(Write& write);
 
-  // Shared with a write under way, which may outlive this when the process ends.
-  const std::shared_ptr<Journal> journal_;
+  std::unique_ptr<Journal> journal_;  // null while a write has it
   const Options options_;
   std::vector<std::string> taken_;  // since the last write began
   std::size_t taken_bytes_ = 0;

@@ -33,16 +33,34 @@ struct V1Beta1 {
   static void SetShareId(v1beta1::Device&, const std::string&) {}
 };
 
-// Gathers the claims' results and answers when the last is in. Shared by the claims under way.
+// Gathers the claims' results, answers when the last is in, and is gone then.
 template <typename Response>
-struct Gathering {
-  Response response;
-  int waiting = 0;
-  rpc::TypedReply<Response> reply;
-
-  void Count() {
-    if (--waiting == 0) reply(std::move(response));
+class Gathering final : public DraCall {
+ public:
+  static Gathering& Begin(DraCalls& calls, int claims, rpc::TypedReply<Response> reply) {
+    auto gathering = std::make_unique<Gathering>(calls, claims, std::move(reply));
+    Gathering& begun = *gathering;
+    begun.place_ = calls.insert(calls.end(), std::move(gathering));
+    return begun;
   }
+  Gathering(DraCalls& calls, int claims, rpc::TypedReply<Response> reply)
+      : calls_(calls), waiting_(claims), reply_(std::move(reply)) {}
+
+  // Of the claim of this UID.
+  auto& Entry(const std::string& uid) { return (*response_.mutable_claims())[uid]; }
+  // A claim is done with; may destroy this.
+  void Count() {
+    if (--waiting_ > 0) return;
+    reply_(std::move(response_));
+    calls_.erase(place_);
+  }
+
+ private:
+  DraCalls& calls_;
+  DraCalls::iterator place_;
+  int waiting_;
+  Response response_;
+  rpc::TypedReply<Response> reply_;
 };
 
 template <typename Claim>
@@ -56,9 +74,8 @@ Status TooMany(int claims) {
 }
 
 template <typename Version>
-void Fill(const ReadyDevice& ready, const std::string& uid,
-          typename Version::PrepareResponse& response) {
-  auto& device = *(*response.mutable_claims())[uid].add_devices();
+void Fill(const ReadyDevice& ready, auto& entry) {
+  auto& device = *entry.add_devices();
   // No name would mean "for all requests" to the kubelet, and every container would get the device.
   device.add_request_names(ready.request);
   device.set_pool_name(ready.pool);
@@ -68,75 +85,67 @@ void Fill(const ReadyDevice& ready, const std::string& uid,
 }
 
 template <typename Version>
-void Prepare(ClaimPreparer& preparer, const typename Version::PrepareRequest& request,
+void Prepare(ClaimPreparer& preparer, DraCalls& calls,
+             const typename Version::PrepareRequest& request,
              rpc::TypedReply<typename Version::PrepareResponse> reply) {
   using Response = typename Version::PrepareResponse;
-  if (request.claims_size() > kClaimsPerRequestMax) {
-    return reply(TooMany(request.claims_size()));
-  }
+  if (request.claims_size() > kClaimsPerRequestMax) return reply(TooMany(request.claims_size()));
   // Nobody would count down to the answer.
   if (request.claims_size() == 0) return reply(Response());
-  auto gathering = std::make_shared<Gathering<Response>>();
-  gathering->waiting = request.claims_size();
-  gathering->reply = std::move(reply);
+  auto& call = Gathering<Response>::Begin(calls, request.claims_size(), std::move(reply));
   for (const auto& claim : request.claims()) {
     preparer.Prepare(RefOf(claim),
-                     [gathering, uid = claim.uid()](StatusOr<std::vector<ReadyDevice>> ready) {
-                       auto& entry = (*gathering->response.mutable_claims())[uid];
-                       if (!ready.ok()) {
-                         entry.set_error(ready.status().message());
-                       } else {
-                         // A claim that is named twice in a request is prepared twice and listed
-                         // once.
+                     [&call, uid = claim.uid()](StatusOr<std::vector<ReadyDevice>> ready) {
+                       auto& entry = call.Entry(uid);
+                       if (ready.ok()) {
+                         // A claim that is named twice is prepared twice and listed once.
                          entry.clear_devices();
-                         for (const ReadyDevice& device : *ready)
-                           Fill<Version>(device, uid, gathering->response);
+                         for (const ReadyDevice& device : *ready) Fill<Version>(device, entry);
+                       } else {
+                         entry.set_error(ready.status().message());
                        }
-                       gathering->Count();
+                       call.Count();
                      });
   }
 }
 
 template <typename Version>
-void Unprepare(ClaimPreparer& preparer, const typename Version::UnprepareRequest& request,
+void Unprepare(ClaimPreparer& preparer, DraCalls& calls,
+               const typename Version::UnprepareRequest& request,
                rpc::TypedReply<typename Version::UnprepareResponse> reply) {
   using Response = typename Version::UnprepareResponse;
-  if (request.claims_size() > kClaimsPerRequestMax) {
-    return reply(TooMany(request.claims_size()));
-  }
+  if (request.claims_size() > kClaimsPerRequestMax) return reply(TooMany(request.claims_size()));
   if (request.claims_size() == 0) return reply(Response());
-  auto gathering = std::make_shared<Gathering<Response>>();
-  gathering->waiting = request.claims_size();
-  gathering->reply = std::move(reply);
+  auto& call = Gathering<Response>::Begin(calls, request.claims_size(), std::move(reply));
   for (const auto& claim : request.claims()) {
-    preparer.Unprepare(RefOf(claim), [gathering, uid = claim.uid()](const Status& status) {
-      auto& entry = (*gathering->response.mutable_claims())[uid];
+    preparer.Unprepare(RefOf(claim), [&call, uid = claim.uid()](const Status& status) {
+      auto& entry = call.Entry(uid);
       if (!status.ok()) entry.set_error(status.message());
-      gathering->Count();
+      call.Count();
     });
   }
 }
 
 template <typename Version>
-void AddMethods(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer) {
+void AddMethods(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer, DraCalls& calls) {
   const std::string service = Version::kService;
   rpc::AddUnary<typename Version::PrepareRequest, typename Version::PrepareResponse>(
       dispatcher, service + "NodePrepareResources",
-      [&preparer](const auto& request, const rpc::Caller&, auto reply) {
-        Prepare<Version>(preparer, request, std::move(reply));
+      [&preparer, &calls](const auto& request, const rpc::Caller&, auto reply) {
+        Prepare<Version>(preparer, calls, request, std::move(reply));
       });
   rpc::AddUnary<typename Version::UnprepareRequest, typename Version::UnprepareResponse>(
       dispatcher, service + "NodeUnprepareResources",
-      [&preparer](const auto& request, const rpc::Caller&, auto reply) {
-        Unprepare<Version>(preparer, request, std::move(reply));
+      [&preparer, &calls](const auto& request, const rpc::Caller&, auto reply) {
+        Unprepare<Version>(preparer, calls, request, std::move(reply));
       });
 }
 
 }  // namespace
 
-void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer) {
-  AddMethods<V1>(dispatcher, preparer);
-  AddMethods<V1Beta1>(dispatcher, preparer);
+void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer, DraCalls& calls) {
+  AddMethods<V1>(dispatcher, preparer, calls);
+  AddMethods<V1Beta1>(dispatcher, preparer, calls);
 }
 
 }  // namespace galen::sdk

@@ -3,6 +3,9 @@
 // Belongs to its loop.
 #pragma once
 
+#include <list>
+#include <memory>
+
 #include "rpc/service.h"
 #include "sdk/claims/claim_preparer.h"
 
@@ -17,8 +20,16 @@ inline constexpr std::string_view kDraV1Beta1 = "v1beta1.DRAPlugin";
 // have more than a handful.
 inline constexpr int kClaimsPerRequestMax = 512;
 
+// A call that waits for its claims.
+class DraCall {
+ public:
+  virtual ~DraCall() = default;
+};
+using DraCalls = std::list<std::unique_ptr<DraCall>>;
+
 // Adds NodePrepareResources and NodeUnprepareResources of both versions. What is lent outlives the
-// dispatcher's use. A call is answered when the last of its claims is; the kubelet gives it 45 s.
-void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer);
+// dispatcher's use, and `calls`, which has those under way, the preparer too. A call is answered
+// when the last of its claims is; the kubelet gives it 45 s.
+void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer, DraCalls& calls);
 
 }  // namespace galen::sdk

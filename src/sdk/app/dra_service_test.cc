@@ -34,7 +34,7 @@ class DraServiceTest : public ::testing::Test {
                       R"(","shareID":"s-1"}]}}}})"};
     });
     preparer_.SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
-    ServeDra(dispatcher_, preparer_);
+    ServeDra(dispatcher_, preparer_, calls_);
     node_.network.Listen(std::string("unix:") + kDraSocket, dispatcher_);
   }
 
@@ -53,6 +53,7 @@ class DraServiceTest : public ::testing::Test {
   FakeNode node_;
   kube::FakeTransport api_{node_.loop};
   kube::Client client_{node_.loop, api_};
+  DraCalls calls_;
   ClaimPreparer preparer_{
       {node_.loop, NullLog(), node_.metrics, node_.random, node_.files, node_.sockets, client_},
       {.driver = "fpga.example.com",

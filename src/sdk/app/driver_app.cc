@@ -74,7 +74,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
       registration_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets},
                            paths_.registration, registration_methods_) {
   // Services are added before anything listens, so no caller ever meets half a driver.
-  ServeDra(data_methods_, preparer_);
+  ServeDra(data_methods_, preparer_, calls_);
   if (health_) health_->Serve(data_methods_);
   if (health_ && plugin_) health_->OnRound([this] { plugin_->HealthChanged(); });
   registration_.Serve(registration_methods_);

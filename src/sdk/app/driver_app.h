@@ -13,6 +13,7 @@
 #include "galen/driver.h"
 #include "net/endpoint/socket_keeper.h"
 #include "rpc/service.h"
+#include "sdk/app/dra_service.h"
 #include "sdk/app/registration_service.h"
 #include "sdk/app/running_driver.h"
 #include "sdk/claims/claim_preparer.h"
@@ -90,6 +91,7 @@ class DriverApp final : public RunningDriver {
   const SocketPaths paths_;
   const Duration drain_;
   const std::vector<std::string> plugin_patterns_;
+  DraCalls calls_;
   ClaimPreparer preparer_;
   std::unique_ptr<HealthPublisher> health_;
   std::unique_ptr<DevicePlugin> plugin_;  // nullptr without one
