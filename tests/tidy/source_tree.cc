@@ -70,6 +70,15 @@ bool OpensFunction(const SourceFile& file, std::size_t i, const std::string& ind
   return first.find('(') != std::string::npos || line.find(')') != std::string::npos;
 }
 
+// Where the code of the function begins that opens in line `opens`: there, or with a constructor's
+// first member, which may be the line of the first brace itself.
+std::size_t StartOf(const SourceFile& file, std::size_t opens, const std::string& indent) {
+  for (std::size_t i = opens; i > 0 && file.lines[i].starts_with(indent + "  "); --i) {
+    if (Trimmed(file.lines[i]).starts_with(": ")) return i;
+  }
+  return opens;
+}
+
 }  // namespace
 
 bool SourceFile::IsTest() const {
@@ -126,7 +135,8 @@ std::vector<Function> FunctionsOf(const SourceFile& file) {
       const std::string indent(indent_text);
       if (!OpensFunction(file, i, indent)) continue;
       const std::size_t end = EndOf(file, i, indent);
-      functions.push_back({&file, i, end - i + 1});
+      const std::size_t start = StartOf(file, i, indent);
+      functions.push_back({&file, start, end - start + 1});
       if (indent.empty()) i = end;
       break;
     }

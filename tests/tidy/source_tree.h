@@ -41,7 +41,8 @@ class Findings {
 // trimmed, backquotes taken off. Rows whose first cell is a heading's or a rule's come too.
 std::vector<std::vector<std::string>> TableRows(const std::string& page);
 
-// One function's place and length, as clang-format lays code out.
+// One function's place and length, as clang-format lays code out; without its head, with the
+// members that a constructor starts.
 struct Function {
   const SourceFile* file = nullptr;
   std::size_t first_line = 0;

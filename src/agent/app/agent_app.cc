@@ -54,10 +54,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       clock_(e.loop),
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
-              [this](const std::vector<HealthChange>& changes) {
-                changes_.OnChanges(changes);
-                if (pod_resources_) pod_resources_->OnChanges(changes);
-              }),
+              [this](const std::vector<HealthChange>& changes) { OnHealthChanges(changes); }),
       prepared_(e.files, config_.state_dir + "/claims.json", e.disk),
       informers_(e.loop, e.log, e.random, client_, config_.node),
       pod_resources_(MakePodResources()),
@@ -104,7 +101,11 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       departed_(
           {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
           [this] { changes_.OnDevicesChanged(); }) {
-  const PodResourcesService::Parts resources{informers_, claims_, e.log};
+  Connect();
+}
+
+void AgentApp::Connect() {
+  const PodResourcesService::Parts resources{informers_, claims_, edges_.log};
   if (!observes()) pod_resources_service_.emplace(resources, dispatcher_);
   keeper_.OnForgotten([this](const DeviceId& id) {
     post_mortems_.Forget(id);
@@ -112,7 +113,12 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
   });
   plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   sources_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
-  e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
+  edges_.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
+}
+
+void AgentApp::OnHealthChanges(const std::vector<HealthChange>& changes) {
+  changes_.OnChanges(changes);
+  if (pod_resources_) pod_resources_->OnChanges(changes);
 }
 
 void AgentApp::Start() {

@@ -105,6 +105,9 @@ class AgentApp {
            std::unique_ptr<history::Store> store,
            std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
+  // What the parts need of each other, once all are there.
+  void Connect();
+  void OnHealthChanges(const std::vector<HealthChange>& changes);
   bool observes() const { return config_.role == Role::kObserver; }
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "agent/app/fake_agent_node.h"
 #include "agent/containers/fake_container_processes.h"
 #include "api_sim/objects/fake_objects.h"
@@ -14,7 +17,10 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -245,6 +251,22 @@ TEST_F(ContainersDiskHangTest, TheLastOutputIsWrittenBeforeAnAgentHasStopped) {
   node_.Pass(100ms);
   EXPECT_TRUE(stopped);
   EXPECT_EQ(node_.Logged("state is not written"), 0);
+}
+
+TEST_F(DiskHangTest, EachProblemIsOneSentenceWithAFullStop) {
+  node_.disk->GoOn();
+  node_.api.SetDown(true);
+  node_.files.FailWrites(ResourceExhausted("no space left on device."));
+  LoseGpu();
+  node_.Pass(1min);
+  const std::vector<std::string> lines = Why();
+  std::vector<std::string> problems;
+  std::ranges::copy_if(lines, std::back_inserter(problems), [](const std::string& line) {
+    return line.starts_with("The agent has a problem: ");
+  });
+  EXPECT_THAT(problems, Contains(EndsWith("no space left on device.")));
+  EXPECT_GE(problems.size(), 2u);
+  EXPECT_THAT(problems, Each(AllOf(EndsWith("."), Not(EndsWith("..")))));
 }
 
 }  // namespace

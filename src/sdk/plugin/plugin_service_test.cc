@@ -208,6 +208,7 @@ TEST_F(PluginServiceTest, StopEndsAllStreamsAndTakesNone) {
   node_.loop.RunUntilIdle();
   EXPECT_TRUE(kubelet->end() && kubelet->end()->ok());
   EXPECT_TRUE(other->end());
+  EXPECT_FALSE(service_.kubelet_listens());
   EXPECT_EQ(Read()->end()->code(), Code::kUnavailable);
   EXPECT_EQ(service_.streams(), 0u);
 }
