@@ -136,6 +136,7 @@ void ClaimCheckpoint::Begin() {
     return Annotate(files.WriteAtomically(path, text), "write checkpoint {}", path);
   };
   if (disk_ == nullptr) return End(write());
+  // Shared: the disk's thread writes it, and may end after this checkpoint has gone.
   const auto written = std::make_shared<Status>();
   disk_->Run([write, written] { *written = write(); },
              [this, written, watch = Liveness::Watch(liveness_)] {

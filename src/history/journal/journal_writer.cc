@@ -76,6 +76,7 @@ void JournalWriter::Sync(Done done) {
 void JournalWriter::Begin() {
   busy_ = true;
   writing_ = std::exchange(asked_, {});
+  // Shared: the disk's thread works on it, and may end after this writer has gone.
   const auto write = std::make_shared<Write>();
   write->journal = journal_;
   write->records = std::exchange(taken_, {});

@@ -76,6 +76,7 @@ void Prepare(ClaimPreparer& preparer, const typename Version::PrepareRequest& re
   }
   // Nobody would count down to the answer.
   if (request.claims_size() == 0) return reply(Response());
+  // Shared by the answers for the claims, of which the last replies.
   auto gathering = std::make_shared<Gathering<Response>>();
   gathering->waiting = request.claims_size();
   gathering->reply = std::move(reply);
@@ -105,6 +106,7 @@ void Unprepare(ClaimPreparer& preparer, const typename Version::UnprepareRequest
     return reply(TooMany(request.claims_size()));
   }
   if (request.claims_size() == 0) return reply(Response());
+  // Shared, as in Prepare.
   auto gathering = std::make_shared<Gathering<Response>>();
   gathering->waiting = request.claims_size();
   gathering->reply = std::move(reply);
