@@ -158,7 +158,7 @@ struct HealthCause {
   enum class Owner { kUnsaid, kHardware, kDriver, kApplication, kPlatform };
   std::string code = {};     // CamelCase noun: "LinkDown"
   std::string message = {};  // one sentence; keep it stable while nothing changes: "QSFP link down"
-  // What was measured, against what; the unit apart from both.
+  // What was measured, and the threshold it crossed, both without their unit.
   std::string value = {};      // "91"
   std::string threshold = {};  // "85"
   std::string unit = {};       // "°C"

@@ -27,7 +27,7 @@ class CheckWatch {
   explicit CheckWatch(Options options) : options_(std::move(options)) {}
   CheckWatch(const CheckWatch&) = delete;
 
-  // For the check.
+  // These are called by the check itself.
 
   // Between two steps, each of which takes a fraction of a second: whether there may be another.
   // Cancelled: somebody asked it to stop; DeadlineExceeded: its time is over; FailedPrecondition:

@@ -13,7 +13,7 @@ namespace galen::active {
 
 // How a device is checked; the defaults are the command line's.
 struct DeviceCheckOptions {
-  std::uint64_t seed = 0;      // of what is random
+  std::uint64_t seed = 0;      // of the random patterns
   double memory_share = 0.05;  // of the memory that is free
   // At most so much; 0: no bound but the share.
   std::uint64_t memory_bytes_max = 0;

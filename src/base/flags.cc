@@ -53,8 +53,8 @@ struct Flags::Impl {
   std::vector<std::unique_ptr<Flags>> commands;
   std::function<int()> run;
   std::function<Status()> check;
-  // The whole command line, values first: CLI11 would stop at the first. The root has them, and
-  // its commands add to them.
+  // All faults of the command line, those of values first: CLI11 alone would stop at one. Kept by
+  // the root, to which commands add theirs.
   std::vector<std::string> own_faults;
   std::vector<std::string>* faults = &own_faults;
 

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   using galen::device_driver::DriverConfig;
   galen::Flags flags("galen-driver", "A DRA driver that reports the health of its devices",
                      std::string(galen::kVersion));
-  std::deque<DriverConfig> configs;  // one a kind; the flags of each keep its address
+  std::deque<DriverConfig> configs;  // one for each kind; never moved: its flags point into it
   for (const galen::device_driver::KindSpec& kind : galen::device_driver::Kinds()) {
     DriverConfig& config = configs.emplace_back();
     galen::Flags& command =

@@ -20,7 +20,7 @@ struct Tally {
 Tally Count(const std::vector<CheckResult>& results);
 
 // [{"id", "group", "verdict", "severity", "expected", "seen", "means", "advice"}], without severity
-// and means where a check has no meaning. `to_string` names a level as its reader knows it.
+// and means where a check has no meaning. `to_string` gives a level's name in this report.
 Json ToJson(const std::vector<CheckResult>& results, std::string_view (*to_string)(Level));
 
 // What was examined, with its results.

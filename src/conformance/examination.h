@@ -11,8 +11,8 @@
 
 namespace galen::conformance {
 
-// Which drivers to examine: the sockets of a registry directory, one socket, or a driver's name
-// (target.cc).
+// ---- Which drivers to examine: the sockets of a registry directory, one socket, or a driver's
+// name (target.cc).
 
 inline constexpr std::string_view kKubeletRoot = "/var/lib/kubelet";
 
@@ -43,7 +43,7 @@ struct ExaminationOptions {
 // Test claims are gone when it returns, or are named in what it left behind.
 Observations Examine(const Edges& edges, const ExaminationOptions& options);
 
-// What an examination found, as people and machines read it (report.cc). Pure.
+// ---- What an examination found, as people and machines read it (report.cc). Pure.
 
 // One driver's results.
 struct DriverReport {

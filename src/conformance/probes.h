@@ -13,8 +13,8 @@
 
 namespace galen::conformance {
 
-// Plays the kubelet's plugin watcher towards one registration socket: asks GetInfo in every way
-// that kubelets do, and notifies the driver of how registration ended.
+// ---- Plays the kubelet's plugin watcher towards one registration socket: asks GetInfo in every
+// way that kubelets do, and notifies the driver of how registration ended.
 
 // Asks one socket who it is, within the kubelet's second. On a connection that fails, its status.
 InfoAnswer AskInfo(const Edges& edges, const std::string& socket, std::string_view request = "");
@@ -124,7 +124,7 @@ class HealthProbe {
   HealthSeen seen_;
 };
 
-// The CDI directories of a node, as a container runtime finds them.
+// ---- The CDI directories of a node, as a container runtime finds them.
 
 // All .json and .yaml files, at most kCdiFilesMax of all directories; a directory that is not there
 // or may not be read holds none, a file that may not be read says why.

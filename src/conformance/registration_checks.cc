@@ -241,10 +241,10 @@ std::vector<Check> AnswerChecks() {
       {"registration.endpoint-absolute", "The endpoint is an absolute path",
        "Set PluginInfo.endpoint to the absolute path of the socket that serves DRAPlugin.",
        JudgeEndpointAbsolute},
-      // The same test: "longer than" the limit of a unix socket.
+      // TestRegisterPluginRejectsUntrustedInput: "longer than" the limit of a unix socket.
       {"registration.endpoint-length", "The endpoint's path fits a socket's address: 107 bytes",
        "Shorten the plugin's directory or its socket's name.", JudgeEndpointLength},
-      // The same test: "is not inside" the root. Older kubelets dial whatever is announced.
+      // Likewise: "is not inside" the root. Older kubelets dial whatever is announced.
       {"registration.endpoint-inside", "The endpoint lies below the kubelet's root directory",
        "Put the socket into <kubelet root>/plugins/<driver>/; newer kubelets refuse others.",
        JudgeEndpointInside},

@@ -25,7 +25,7 @@ namespace galen::doctor {
 inline constexpr std::string_view kMissingRight = "missing right: ";
 
 // Begins as "not looked at". What could not be read is neither good nor bad: a check that needs it
-// says Unknown and gives the status' sentence as its reason.
+// says Unknown and gives the status' sentence as its reason. A value; no I/O.
 template <typename T>
 class Seen : public StatusOr<T> {
  public:

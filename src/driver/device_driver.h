@@ -18,7 +18,8 @@
 
 namespace galen::device_driver {
 
-// What the scheduler learns of a device's health: taints, attributes, or that it is offered at all.
+// ---- What the scheduler learns of a device's health: taints, attributes, or that it is offered at
+// all.
 
 // How a device is, as a text: "Healthy", "Degraded", "Unhealthy" or "Unknown".
 inline constexpr std::string_view kHealthAttribute = "galen.dev/health";

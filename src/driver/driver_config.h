@@ -30,8 +30,8 @@ struct DriverConfig {
   std::string health_only_for;
   std::string health_sources = "/run/galen/health";  // where a health source has its socket
   std::string rules_path;                            // "" = the built-in table
-  // Whether commands that the rules name may be run: whoever can write the file can run them as
-  // this process otherwise.
+  // Whether commands that the rules name may be run. Not unless asked for: whoever can write the
+  // rules file could otherwise run any command as this process.
   bool run_commands = false;
   std::string state_dir;  // "" = below the kubelet's plugin directory
   // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
@@ -73,7 +73,7 @@ struct KindSpec {
   std::string_view summary;       // its devices, for --help
   std::string_view driver;        // the driver's name unless --name says another
   const std::string_view* rules;  // the table built into the program; null: there is none
-  bool simulated = false;         // there are no such devices
+  bool simulated = false;         // its devices are made up
   bool reads_files = false;       // the signs of its rules may be files below /sys
   void (*add_flags)(Flags& flags, DriverConfig& config);
   void (*validate)(const DriverConfig& config, const AddFault& add);
@@ -102,9 +102,9 @@ StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverCo
 // Whether some sign of it is a command, or a metric of an exporter.
 bool HasChecks(const probes::RuleTable& table);
 
-// Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
-// below the kubelet's root, which its container has anyway. A health source has it beside its
-// socket: the other is the directory of the driver that it is for.
+// Where the driver keeps what it has to know after a restart: in `state_dir`, if that is given.
+// Else a driver uses its own directory below the kubelet's root, which its container mounts anyway;
+// a health source uses one beside its socket, since it reports for a driver that has the former.
 std::string StateDirectory(const DriverConfig& config);
 
 }  // namespace galen::device_driver

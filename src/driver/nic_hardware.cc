@@ -46,7 +46,7 @@ void NicHardware::OnLinkNews(HardwareEvents& events, const std::vector<std::stri
   bool strangers = names.empty();
   for (const std::string& name : names)
     strangers = strangers || !probe_.interfaces().contains(name);
-  // A name that is not known yet may be one that the patterns mean.
+  // An interface that is not known yet may match the driver's patterns.
   if (strangers) events.look_again();
   // At once and for these only: a link's fall need not wait for the next look.
   std::vector<probes::Sign> signs = probe_.ObserveSome(names);

@@ -22,7 +22,7 @@ FoundDevice OfferPci(const probes::PciDevice& pci) {
   found.device.attributes = {{"vendor", pci.vendor},
                              {"device", pci.device},
                              {"class", pci.class_code},
-                             // What people tell cards apart by in a table.
+                             // By which people distinguish cards in a table.
                              {"model", pci.vendor + ":" + pci.device},
                              {"resource.kubernetes.io/pciBusID", pci.address}};
   if (!pci.pcie_root.empty()) {

@@ -18,8 +18,8 @@
 
 namespace galen::kube {
 
-// What passes between us and a credential plugin is client.authentication.k8s.io v1 or v1beta1:
-// https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+// ---- What passes between us and a credential plugin is client.authentication.k8s.io v1 or
+// v1beta1: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 
 // What a plugin printed: a token, a certificate with its key, or both.
 struct ExecCredential {

@@ -1,5 +1,5 @@
 // Undoes gzip (RFC 1952) while the bytes arrive, so that a list is never in memory twice. zlib
-// behind it. A value; belongs to its caller. One for each answer.
+// behind it. One for each answer, used by one thread at a time; no I/O, no clock.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ bool IsUnreachable(const Status& status) {
 }
 
 struct Transport::Impl {
-  // Calls go before the transport; links outlive the calls on them.
+  // Calls are destroyed before the transport; links outlive the calls on them.
   class Call;
 
   // A connection, the calls on it, and what it was opened with.

@@ -26,8 +26,8 @@ struct ListHead {
 // Reads a List answer while it arrives and hands out each element of its top-level "items" by
 // itself, so that a list of any size costs no more than its largest item. What stands around the
 // items is kept and read at the end, because a server may write metadata after them. Strict: broken
-// JSON anywhere is an error. A value with a callback; belongs to its caller. One for each
-// answer.
+// JSON anywhere is an error. One for each answer, used by one thread at a time; calls back within
+// the call.
 class ItemSplitter {
  public:
   // Past these: ResourceExhausted. etcd takes objects of 1.5 MiB by default (--max-request-bytes);
@@ -36,7 +36,7 @@ class ItemSplitter {
   // A list's metadata is a few hundred bytes.
   static constexpr std::size_t kEnvelopeBytesMax = 1024 * 1024;
 
-  // Items of a typed list carry no kind and apiVersion of their own; `resource`'s are filled in.
+  // Items of a typed list have no kind and apiVersion of their own: they get those of `resource`.
   // `on_item` runs inside Write, in the list's order; it must not destroy the splitter.
   ItemSplitter(const Resource& resource, std::function<void(Json item)> on_item)
       : resource_(resource), on_item_(std::move(on_item)) {}
@@ -87,8 +87,8 @@ struct WatchEvent {
   Json object;
 };
 
-// Cuts the bytes of a watch into its events: one JSON object a line (metav1.WatchEvent). A value;
-// belongs to its caller. One for each watch.
+// Cuts the bytes of a watch into its events: one JSON object a line (metav1.WatchEvent). One
+// for each watch, used by one thread at a time; no I/O.
 class WatchDecoder {
  public:
   // Limit of one line. Past it: ResourceExhausted. As ItemSplitter::kItemBytesMax: an event is an

@@ -67,7 +67,9 @@ class SpecReader {
 
   void ReadDevice(const Json& device) {
     const std::string& name = device["name"].AsString();
-    if (!IsCdiDeviceName(name)) Fault(fmt::format("device name \"{}\"", Shown(name)));
+    if (!IsCdiDeviceName(name)) {
+      Fault(fmt::format("device name \"{}\" is none that CDI allows", Shown(name)));
+    }
     if (std::find(seen_.devices.begin(), seen_.devices.end(), name) != seen_.devices.end()) {
       Fault(fmt::format("device {} is there twice", Shown(name)));
     }
@@ -121,12 +123,13 @@ class SpecReader {
     }
     const std::string& type = node["type"].AsString();
     if (!type.empty() && type != "b" && type != "c" && type != "u" && type != "p") {
-      Fault(fmt::format("{}: device node type \"{}\"", what, Shown(type)));
+      Fault(fmt::format("{}: device node type \"{}\" is none of b, c, u and p", what, Shown(type)));
     }
     const std::string& permissions = node["permissions"].AsString();
     // "none" gives the node without a right to it.
     if (permissions != "none" && permissions.find_first_not_of("rwm") != std::string::npos) {
-      Fault(fmt::format("{}: permissions \"{}\"", what, Shown(permissions)));
+      Fault(fmt::format("{}: permissions \"{}\" are not made of r, w and m", what,
+                        Shown(permissions)));
     }
   }
 
@@ -134,7 +137,8 @@ class SpecReader {
     static const std::set<std::string> kNames = {
         "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"};
     if (!kNames.contains(hook["hookName"].AsString())) {
-      Fault(fmt::format("{}: hook \"{}\"", what, Shown(hook["hookName"].AsString())));
+      Fault(fmt::format("{}: hook \"{}\" is none that CDI knows", what,
+                        Shown(hook["hookName"].AsString())));
     }
     NeedPath(what, "a hook's path", hook["path"]);
     ReadEnv(what, hook["env"]);
@@ -169,9 +173,11 @@ StatusOr<CdiIdParts> ParseCdiId(std::string_view id) {
     return InvalidArgument("\"{}\" is not vendor/class=name", Shown(id));
   }
   CdiIdParts parsed{std::string(id.substr(0, equals)), std::string(id.substr(equals + 1))};
-  if (!IsCdiKind(parsed.kind)) return InvalidArgument("kind \"{}\"", Shown(parsed.kind));
+  if (!IsCdiKind(parsed.kind)) {
+    return InvalidArgument("kind \"{}\" is not vendor/class", Shown(parsed.kind));
+  }
   if (!IsCdiDeviceName(parsed.device)) {
-    return InvalidArgument("device name \"{}\"", Shown(parsed.device));
+    return InvalidArgument("device name \"{}\" is none that CDI allows", Shown(parsed.device));
   }
   return parsed;
 }

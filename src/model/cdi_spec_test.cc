@@ -126,6 +126,9 @@ TEST(CdiSpec, NamesAreOfTheSpecification) {
   for (const char* name : {"0", "gpu:0", "a.b_c-d"}) EXPECT_TRUE(IsCdiDeviceName(name)) << name;
   for (const char* name : {"", ":a", "a:", "a=b"}) EXPECT_FALSE(IsCdiDeviceName(name)) << name;
   EXPECT_TRUE(ParseCdiId("vendor.com/gpu=0").ok());
+  EXPECT_EQ(ParseCdiId("gpu=0").status().message(), "kind \"gpu\" is not vendor/class");
+  EXPECT_EQ(ParseCdiId("v.com/gpu=a b").status().message(),
+            "device name \"a b\" is none that CDI allows");
   for (const char* id : {"", "gpu0", "vendor.com=0", "vendor.com/gpu=", "/gpu=0"}) {
     EXPECT_FALSE(ParseCdiId(id).ok()) << id;
   }

@@ -13,7 +13,7 @@
 
 namespace galen {
 
-// Unknown: the check could not tell, as when the device was too hot; never treated as bad.
+// Unknown: the check came to no result, as when the device was too hot; never treated as bad.
 enum class CheckVerdict { kPassed, kFailed, kUnknown };
 std::string_view ToString(CheckVerdict verdict);  // "Passed"
 

@@ -1,4 +1,5 @@
-// What commands and labels are told apart by: "{pci}" stands for the device's bus address. Pure.
+// What makes commands and labels those of one device: "{pci}" stands for the device's bus address.
+// Pure.
 #pragma once
 
 #include <map>

@@ -17,7 +17,8 @@ inline constexpr std::size_t kFrameHeadBytes = 5;
 // The message with its head in front, not compressed. REQUIRES: less than 4 GiB.
 std::string Frame(std::string_view message);
 
-// Puts messages together from pieces of any size. Bounded by the largest message and one piece.
+// Puts messages together from pieces of any size. Bounded by the largest message and one piece. No
+// I/O; belongs to its stream's loop.
 class FrameReader {
  public:
   // Which side reads: it decides how a compressed message, which neither side offered to take, is

@@ -23,7 +23,7 @@ struct Unit {
   char letter;
   std::int64_t nanoseconds;
 };
-// From the finest to the coarsest, so that the first that fits loses least.
+// The finest first: the first unit in which a time fits into eight digits rounds it least.
 constexpr std::array<Unit, 6> kUnits = {{{'n', 1},
                                          {'u', 1'000},
                                          {'m', 1'000'000},

@@ -36,8 +36,8 @@ void ReadEndingFacts(const CrashScene& scene, CrashFacts& facts);
 void ReadNeighbourFacts(const CrashScene& scene, CrashFacts& facts);
 void ReadNodeFacts(const CrashScene& scene, CrashFacts& facts);
 
-// The first hardware sign that counts as near (Fact::kHardwareNear), for what must have come before
-// any; nullopt: there is none.
+// When the first hardware sign came that counts as near (Fact::kHardwareNear); nullopt: none did.
+// Asked to see whether something else came before it.
 std::optional<WallTime> FirstNearSign(const CrashScene& scene);
 
 }  // namespace galen

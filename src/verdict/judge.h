@@ -28,8 +28,8 @@ struct VerdictRule {
   // Among the rows of one kind and group only the strongest that applies counts: they are the same
   // evidence in several forms.
   std::string_view group;
-  // How likely it is that way if nothing else is known, 0 to 1. Rows of several groups add up as
-  // independent signs do: 1 - (1 - a)(1 - b).
+  // How likely `supports` is the truth when this rule alone applies, 0 to 1. Weights of different
+  // groups are combined as independent signs: 1 - (1 - a)(1 - b).
   double weight;
   std::vector<Fact> holds;
   std::vector<Fact> lacks;

@@ -51,7 +51,7 @@ struct AdminOptions {
   // What it holds is asked for as a bearer token, as it is within a second of the request; "":
   // nobody is asked.
   std::string token_file = {};
-  // A certificate is replaced days before it ends.
+  // Often enough: certificates are replaced days before they expire.
   Duration renewal = std::chrono::minutes(1);
 };
 
@@ -96,10 +96,10 @@ class AdminServer {
   Timer renewal_;
 };
 
-// What a kubelet's probes need of a program and nothing else: /healthz and /readyz, each one word.
-// So it reveals nothing although everybody in a cluster can reach it, unlike the AdminPage whose
-// checks it goes by: that names devices, namespaces and what is wrong. Who only holds connections
-// shuts no probe out (see AdminServer); a flood of them may still, as at any open port: there a
+// What a kubelet's probes need of a program and nothing else: /healthz and /readyz, one word each,
+// by the checks of an AdminPage. That page names devices, namespaces and what is wrong; this one
+// reveals nothing, since everybody in a cluster can reach it. A client that merely holds
+// connections open keeps no probe out (see AdminServer). One that floods the port may: a
 // NetworkPolicy helps.
 class ProbePage final : public net::HttpHandler {
  public:

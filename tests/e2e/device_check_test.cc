@@ -46,7 +46,7 @@ TEST(ProcessorCheck, CannotTellWhenItsTimeIsTooShort) {
   const Outcome outcome =
       stage.Run({BuiltProgram("galen"), "check", "cpu", "--seconds", "1", "--memory", "2%"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("cpu: could not tell: the time was over before one round"));
+  EXPECT_THAT(outcome.output, HasSubstr("cpu: unknown: the time was over before one round"));
 }
 
 TEST(ProcessorCheck, AnInterruptEndsItAndItSaysSo) {
@@ -57,7 +57,7 @@ TEST(ProcessorCheck, AnInterruptEndsItAndItSaysSo) {
   ASSERT_TRUE(stage.Until([&] { return !check.running(); }));
   // With a round behind it it had found nothing wrong, but nobody let it end.
   EXPECT_EQ(check.exit_code(), 130) << check.Log();
-  EXPECT_THAT(check.Log(), HasSubstr("cpu: could not tell: interrupted"));
+  EXPECT_THAT(check.Log(), HasSubstr("cpu: unknown: interrupted"));
 }
 
 TEST(GpuCheck, WithoutNvidiasDriverItSaysWhatIsMissing) {
@@ -156,7 +156,7 @@ TEST_F(GpuCheckOnANode, AFlippedBitIsFoundIsOnThePodAndInItsHistoryUntilACheckPa
                              "with bit 17 wrong"});
   EXPECT_EQ(node_.ConditionOf("first"), "False ActiveCheckFailed");
   node_.ExpectWhy("first", {"active check of device failed at ", "MemoryMismatch"});
-  // What could not tell clears nothing.
+  // A check without a result clears nothing.
   EXPECT_EQ(Check({"gpu-0", "--in-use-too", "--max-temperature", "30"}).exit_code, 2);
   EXPECT_THAT(node_.LineOf("first"), HasSubstr("gpu-0 Unhealthy"));
   Break("");
@@ -186,14 +186,14 @@ TEST_F(GpuCheckOnANode, ACallThatHangsIsToldByItsNameAndNothingWaitsForIt) {
   Break("hangs cuCtxSynchronize\n");
   const Outcome outcome = Check({"gpu-1", "--call-timeout", "2s"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("gpu-1: could not tell: cuCtxSynchronize has not returned "
+  EXPECT_THAT(outcome.output, HasSubstr("gpu-1: unknown: cuCtxSynchronize has not returned "
                                         "for 2s: the device, or its kernel module, hangs"));
 }
 
 TEST_F(GpuCheckOnANode, OneThatIsTooHotIsNotBad) {
   const Outcome outcome = Check({"gpu-1", "--max-temperature", "40"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("gpu-1: could not tell: too hot: 41 °C exceeds 40 °C"));
+  EXPECT_THAT(outcome.output, HasSubstr("gpu-1: unknown: too hot: 41 °C exceeds 40 °C"));
 }
 
 TEST_F(GpuCheckOnANode, TheGpuWhoseLinksFlipBitsIsNamedAndUnhealthy) {

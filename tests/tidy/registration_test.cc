@@ -7,6 +7,8 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
+#include <utility>
 
 #include "tests/tidy/source_tree.h"
 
@@ -41,6 +43,35 @@ TEST(Registration, EverySourceIsInItsRoomsList) {
     if (!std::regex_search(lists[place], entry))
       findings.Add(file, 0, "is in no CMakeLists.txt: nobody builds it");
   }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// Files of one unit are neighbours (docs/adr/0020): the list's own folder first, then by path.
+TEST(Registration, ListsOfSourcesAreSorted) {
+  static const std::set<std::string> kBegins = {"SRCS", "STATIC", "SHARED"};
+  Findings findings;
+  std::size_t names = 0;
+  for (const SourceFile& list : FilesEndingWith({"CMakeLists.txt"})) {
+    bool in_list = false;
+    std::pair<bool, std::string> last;
+    for (std::size_t i = 0; i < list.lines.size(); ++i) {
+      std::istringstream line(list.lines[i]);
+      for (std::string word; line >> word;) {
+        word = word.substr(0, word.find(')'));
+        if (!word.ends_with(".cc")) {
+          in_list = kBegins.contains(word) || (in_list && word.starts_with("${"));
+          if (kBegins.contains(word)) last = {};
+          continue;
+        }
+        if (!in_list) continue;
+        const std::pair<bool, std::string> name{word.find('/') != std::string::npos, word};
+        if (name < last) findings.Add(list, i, word + " comes before " + last.second);
+        last = name;
+        ++names;
+      }
+    }
+  }
+  EXPECT_GT(names, 500u) << "the rule found too few lists to be right";
   EXPECT_EQ(findings.text(), "");
 }
 
@@ -112,6 +143,25 @@ TEST(Registration, HeadersAreGuardedAndSayWhatTheyAre) {
     const bool once = std::any_of(file.lines.begin(), file.lines.end(),
                                   [](const std::string& line) { return line == "#pragma once"; });
     if (!once) findings.Add(file, 0, "#pragma once is missing");
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// A paragraph that belongs to no declaration begins a part of the header: who reads on sees it by
+// the dashes, and does not look for what it is about.
+TEST(Registration, PartsOfHeadersBeginWithDashes) {
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (!file.IsHeader() || file.IsTest()) continue;
+    bool in_head = true;
+    for (std::size_t i = 1, first = 0; i < file.lines.size(); ++i) {
+      in_head = in_head && file.lines[i] != "#pragma once";
+      const bool comment = file.lines[i].starts_with("//");
+      if (comment && !file.lines[i - 1].starts_with("//")) first = i;
+      if (in_head || !file.lines[i].empty() || !file.lines[i - 1].starts_with("//")) continue;
+      if (!file.lines[first].starts_with("// ---- "))
+        findings.Add(file, first, "put it above what it describes, or begin it with // ----");
+    }
   }
   EXPECT_EQ(findings.text(), "");
 }

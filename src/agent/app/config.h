@@ -24,7 +24,7 @@
 namespace galen::agent {
 
 // What is wrong with a configuration, gathered so that a person repairs it once and not fault by
-// fault. Each names the place to repair: the file's line, or the flag. A value's owner.
+// fault. Each names the place to repair: the file's line, or the flag. A value; no I/O.
 class ConfigFaults {
  public:
   // The file that the values of keys come from; without one all come from flags and defaults.
@@ -85,7 +85,8 @@ struct AgentConfig {
   std::string health_sources;  // "": "health" beside the socket
   // host:port; "" for none.
   std::string metrics_address = "127.0.0.1:9470";
-  // PEM files and a bearer token's; all three or an address of this machine only. "": none.
+  // PEM files, and one with a bearer token; "": none. An address that other machines can reach is
+  // accepted only with all three.
   std::string metrics_certificate, metrics_key, metrics_token_file;
   // host:port for a kubelet's probes, which learn nothing else there; "" for none.
   std::string probes_address;

@@ -1,7 +1,7 @@
 // The order in which the containers of one Pod start and end: init containers one after the other,
 // sidecars beside what follows them, the main ones together, and at the end sidecars last. Decides
 // and does nothing: whoever runs the processes asks what to do, does it, and reports what became of
-// it. Knows no clock. Rules:
+// it. Values: no clock, no thread, no I/O. Rules:
 // https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
 #pragma once
@@ -27,7 +27,7 @@ struct RunEnd {
 };
 
 // The waits between the runs of one container: none the first time, then 10 s, doubling to 5
-// minutes; a run of more than 10 minutes forgets what was before it.
+// minutes; a run of more than 10 minutes begins anew. A value; no clock.
 class RestartDelay {
  public:
   static constexpr Duration kFirst = std::chrono::seconds(10);
@@ -54,9 +54,9 @@ class ContainerLife {
   // What an agent before this one recorded: how often it was restarted, and its last end, if it
   // had one; without an end it never ran. Before anything else. It may start again at once.
   void Restore(int restarts, const std::optional<RunEnd>& last, Time now);
-  // A process of it runs. REQUIRES: it does not run already.
+  // Its process was started. REQUIRES: none runs.
   void OnStarted(Time now, WallTime wall);
-  // The process has ended. REQUIRES: it runs.
+  // Its process has ended. REQUIRES: it ran.
   void OnEnded(const RunEnd& end, Time now);
   // It was not tried, for a reason that may pass until `again`; Time::max(): it will not.
   void OnUnable(std::string reason, std::string message, Time again);

@@ -32,7 +32,7 @@ bool HasDotName(const std::string& path) { return path.compare(path.rfind('/') +
 
 }  // namespace
 
-Status PluginWatcher::Start() {
+void PluginWatcher::Start() {
   // Watched before the first look, so that nothing falls between the two.
   const Status watching = directory_.Watch([this] { Scan(); });
   if (!watching.ok()) {
@@ -42,7 +42,6 @@ Status PluginWatcher::Start() {
                   {"every", kRescanAfter.count() / 1'000'000'000}});
   }
   Scan();
-  return watching;
 }
 
 void PluginWatcher::Scan() {

@@ -41,8 +41,8 @@ class PluginWatcher {
       : loop_(loop), log_(log), directory_(directory), listener_(listener), place_(place) {}
 
   // Watches, and looks once before it returns: whoever registered before the agent is known then.
-  // An error means that only rescans will notice changes; the watcher goes on. Once.
-  Status Start();
+  // Where the directory cannot be watched, that is logged, and only rescans notice changes. Once.
+  void Start();
   // Whether a look has ever succeeded, for readiness.
   bool scanned() const { return scanned_; }
   // What hinders; "" when nothing does.

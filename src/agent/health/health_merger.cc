@@ -218,7 +218,8 @@ HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   DecodedReport own{.report = {.driver = driver}};
   DecodedReport lasting{.report = {.driver = driver}, .lasting = true};
   for (const auto& [id, entry] : edges_.keeper.cache().entries()) {
-    // What was restored may be what a source reported to an agent before.
+    // A restored state may be what a health source, not the driver, reported to an earlier agent:
+    // it is held for a while and not taken for the driver's.
     if (id.driver != driver || entry.silent()) continue;
     if (entry.report == 0) {
       if (IsKnown(&entry.health) && entry.health.state != HealthState::kHealthy) {

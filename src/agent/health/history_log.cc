@@ -186,7 +186,7 @@ void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& device
                  .incident = incident});
 }
 
-// A record of a driver is filed under a device of it without a name.
+// A record of a driver itself names no pool and no device.
 void HistoryLog::DriverConnected(const std::string& driver, WallTime now) {
   store_.Append({.time = now,
                  .kind = history::Kind::kDriverConnected,

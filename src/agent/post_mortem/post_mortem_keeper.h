@@ -200,7 +200,7 @@ class PostMortemKeeper {
   Timer sync_, gather_, rejudge_, old_timer_;
 };
 
-// What is entered into a record after it was begun, and which endings of a Pod make one record
+// ---- What is entered into a record after it was begun, and which endings of a Pod make one record
 // (post_mortem_entry.cc). Pure, all of it.
 
 // Enters a finding into a device of the record, in the order in which findings were reported. False
@@ -241,8 +241,8 @@ bool BelongsTo(const history::PostMortem& last, const PodEnding& ending);
 // Takes the ending into a record to which it belongs and that is not over.
 void AddEnding(history::PostMortem& record, const PodEnding& ending);
 
-// What is known around the end of a Pod, gathered for the verdict on it: its own record, and what
-// became of its neighbours on the node (post_mortem_evidence.cc). Pure.
+// ---- What is known around the end of a Pod, gathered for the verdict on it: its own record, and
+// what became of its neighbours on the node (post_mortem_evidence.cc). Pure.
 
 // Containers of a node that are looked at for one verdict; past it the rest is left out, those that
 // share a device with the Pod last.

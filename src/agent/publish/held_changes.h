@@ -74,9 +74,10 @@ class HeldChanges {
   Duration AnnotationHoldOf(const ObjectKey& pod, Time now) const;
   // How many of its devices changed since the Pod was written.
   std::size_t UnpublishedOf(const ObjectKey& pod) const;
-  // A write with all that the Pod is to show goes out now. They stay until they arrive.
+  // A write with all changes of the Pod is being sent: gives them, for OnWritten. They count as
+  // unpublished until then.
   Changes Send(const ObjectKey& pod);
-  // That write has the annotation.
+  // The write that is being sent has the annotation, too.
   void SendAnnotation(const ObjectKey& pod);
   // That write failed: nothing of it is held back any more.
   void Failed(const ObjectKey& pod);

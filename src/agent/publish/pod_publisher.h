@@ -86,8 +86,8 @@ class WrittenConditions {
   std::map<ObjectKey, Written> pods_;
 };
 
-// The one write that makes a Pod say what it should, or none when it already does (pod_patch.cc).
-// Pure.
+// ---- The one write that makes a Pod say what it should, or none when it already does
+// (pod_patch.cc). Pure.
 
 // Observer: annotation and condition, compared with the informer's Pod. A strategic merge patch for
 // pods/status that only fits the Pod of this uid: conditions merge by type there, so the kubelet's
@@ -209,7 +209,7 @@ class PodPublisher {
   // Manager: whether nothing is to be written, and what is.
   bool NeedsNoWrite(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted) const;
   std::optional<Json> PatchOf(const Json& object, const kube::Pod& pod) const;
-  // Manager: the server's own version first, because lists are replaced as a whole.
+  // Manager: reads the Pod from the server before writing, since the patch replaces whole lists.
   void ReadThenWrite(const kube::Pod& pod, Done done);
   void WriteIfNeeded(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
   void Write(const kube::Pod& pod, const Json& patch, Done done);

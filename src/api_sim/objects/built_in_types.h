@@ -16,7 +16,7 @@ namespace galen::api_sim {
 // built_in_kinds.cc.
 std::shared_ptr<const Json> BuiltInSchema(std::string_view kind);
 
-// A short way to write down the fields of Kubernetes' types, compiled into structural schemas.
+// ---- A short way to write down the fields of Kubernetes' types, compiled into structural schemas.
 // A line is "Type: field field …", continued by indented lines. A field is
 //   name              a string
 //   name:T            T is string, int, number, bool, time, quantity (number or string), any

@@ -13,9 +13,9 @@
 
 namespace galen::api_sim {
 
-// Objects under their schema, as server-side apply sees them (structured-merge-diff): which fields
-// there are, which differ, and how one is merged into the other: lists by their keys, atomic parts
-// as one. What the schema does not describe merges by its members, and its lists as one. Pure
+// ---- Objects under their schema, as server-side apply sees them (structured-merge-diff): which
+// fields there are, which differ, and how one is merged into the other: lists by their keys, atomic
+// parts as one. What the schema does not describe merges by its members, and its lists as one. Pure
 // functions.
 
 // A set of fields, as metadata.managedFields writes it down (FieldsV1). A step of a path is

@@ -10,8 +10,8 @@
 
 namespace galen::api_sim {
 
-// Pods (pod_rules.cc; upstream in pkg/apis/core/validation). Health is only reported of devices
-// that a container has (KEP-4680).
+// ---- Pods (pod_rules.cc; upstream in pkg/apis/core/validation). Health is only reported of
+// devices that a container has (KEP-4680).
 
 // Requests that follow from limits, the old name of the service account, and a fresh status:
 // Pending, with its QoS class.
@@ -29,7 +29,7 @@ Faults CheckPodChange(const Json& before, const Json& after, const std::string& 
 // ResourceHealthMessageMaxLength of core/v1. Beyond it: 422.
 inline constexpr std::size_t kHealthMessageBytesMax = 1024;
 
-// The kinds of resource.k8s.io (claim_rules.cc).
+// ---- The kinds of resource.k8s.io (claim_rules.cc).
 
 // Sets timeAdded where a taint has none: one that evicts counts tolerationSeconds from then.
 // Repeating changes nothing.

@@ -93,7 +93,7 @@ struct ApiServer::Impl {
   Status Load();
   // Brings the kind table in line with a CustomResourceDefinition that was written or removed.
   void OnDefinition(const Change& change);
-  // Those of kube-apiserver's start, where they are missing.
+  // Makes the namespaces that kube-apiserver makes at its start, where they are missing.
   void AddNamespaces();
   void HandleResource(const ApiRequest& request, const User& user,
                       std::unique_ptr<net::HttpExchange> exchange);

@@ -79,7 +79,7 @@ class LocalCall final : public net::HttpCall {
   }
 
   Loop& loop_;
-  net::HttpResponseSink* sink_;  // null: it was told of the end
+  net::HttpResponseSink* sink_;  // null: it was notified of the end
   std::optional<OtherEnd<LocalExchange>> exchange_;
   std::deque<Part> parts_;
   std::size_t queued_ = 0;   // bytes of `parts_`

@@ -113,9 +113,9 @@ class ObjectWriter {
   ObjectStore& store_;
 };
 
-// Ends objects the way Kubernetes does: Pods after their grace, anything with finalizers when the
-// last one is gone, a namespace after all that is in it. Marking an object is a write as any other;
-// whoever is asked to let go (a kubelet, a finalizer's owner) sees it by its watch. Owner
+// ---- Ends objects the way Kubernetes does: Pods after their grace, anything with finalizers when
+// the last one is gone, a namespace after all that is in it. Marking an object is a write as any
+// other; whoever is asked to let go (a kubelet, a finalizer's owner) sees it by its watch. Owner
 // references are not followed: nothing is collected as garbage. Belongs to the API's loop.
 
 // metav1.DeleteOptions, as far as it is understood. Propagation policies are not: everything is

@@ -39,7 +39,7 @@ Json TableColumns(const Kind& kind);
 // One cell for each column of the kind, null where there is nothing to show. `now` gives ages.
 Json TableCells(const Kind& kind, const Json& object, WallTime now);
 
-// JSONPath as printer columns use it: ".spec.a", ".metadata.labels['a\.b']", ".list[0].x",
+// ---- JSONPath as printer columns use it: ".spec.a", ".metadata.labels['a\.b']", ".list[0].x",
 // ".list[-1]", ".list[*].x", ".conditions[?(@.type==\"Ready\")].status". Pure functions.
 
 // What the path leads to, in order; empty when nothing does, or when the path makes no sense.

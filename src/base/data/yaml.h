@@ -29,7 +29,7 @@ struct DoubledKey {
   bool operator==(const DoubledKey&) const = default;
 };
 
-// A document, and what keeps it from being one although the rest can be read.
+// A document, with the duplicate keys for which ParseYaml would refuse it.
 struct YamlReading {
   Json value;                       // of keys that come twice it has the last
   std::vector<DoubledKey> doubled;  // in the order of the text; at most kDoubledKeysMax of them

@@ -1,6 +1,7 @@
 // How long to wait before trying again: doubling with jitter up to a bound. A value: copyable,
-// without a clock or a timer of its own. The holder asks Next after each failure, waits that long
-// and calls Reset after a success. Chance is handed in, so a run can be repeated from its seed.
+// without a clock, a timer or a thread of its own. The holder asks Next after each failure, waits
+// that long and calls Reset after a success. Chance is handed in, so a run can be repeated from its
+// seed.
 #pragma once
 
 #include "base/random.h"

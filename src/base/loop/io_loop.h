@@ -19,7 +19,8 @@ struct Readiness {
   bool operator==(const Readiness&) const = default;
 };
 
-// A watched descriptor. Destroying it ends the watch; the descriptor itself stays its owner's.
+// A watched descriptor. Destroying it ends the watch; the descriptor itself stays its owner's. Used
+// on the loop's thread only.
 class FdWatch {
  public:
   class Entry {
@@ -43,13 +44,14 @@ class FdWatch {
   std::unique_ptr<Entry> entry_;
 };
 
-// Descriptors are borrowed: their owner ends the watch before it closes them.
+// Descriptors are borrowed: their owner ends the watch before it closes them. All calls are made on
+// the loop's own thread, but for Post.
 class IoLoop : public Loop {
  public:
   // Calls `on_ready` from the loop's thread whenever `fd` is ready for something in `interest`
   // (level-triggered: again and again until it is read or written). `on_ready` may destroy the
-  // watch and goes on with its captures intact. From the loop's own thread only. REQUIRES: `fd` is
-  // open and has no other watch on this loop.
+  // watch and goes on with its captures intact. REQUIRES: `fd` is open and has no other watch on
+  // this loop.
   [[nodiscard]] virtual FdWatch WatchFd(int fd, Readiness interest,
                                         std::function<void(Readiness)> on_ready) = 0;
 };

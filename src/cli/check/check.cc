@@ -34,7 +34,7 @@ namespace {
 namespace wire = galen::inspect::v1;
 
 constexpr int kExitBroken = 1;    // the device failed
-constexpr int kExitNoAnswer = 2;  // could not tell
+constexpr int kExitNoAnswer = 2;  // the check came to no result
 constexpr std::int64_t kSecondsMost = 24 * 3600;
 constexpr std::int64_t kRoundsMost = 1'000'000;
 constexpr double kMemoryPercentMost = 95;

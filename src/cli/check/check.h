@@ -40,7 +40,7 @@ struct CheckArguments {
 
 // How `galen check` ended.
 struct CheckEnd {
-  int code = 0;         // 0 passed, 1 failed, 2 could not tell, 64, or 130
+  int code = 0;         // 0 passed, 1 failed, 2 unknown, 64, or 130
   std::string text;     // for standard output
   std::string problem;  // for standard error
   bool hangs = false;   // a thread is in a call that never returns: nothing can wait for it
@@ -49,7 +49,7 @@ struct CheckEnd {
 // Blocks for `seconds` at most, and `call_timeout`. Progress goes to standard error.
 CheckEnd Check(const Options& options, const CheckArguments& arguments);
 
-// The parts of Check that its tests know.
+// ---- The parts of Check that its tests know.
 
 // "80%" → 0.8; above 0 and up to 95: a device without any free memory stops working.
 // InvalidArgument for anything else.
@@ -98,8 +98,8 @@ CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,
                          const std::function<void(CheckThermometer)>& set_thermometer);
 
 // Writes a file for each device with a verdict into `directory`, which is made where it is missing;
-// a device whose check could not tell keeps its former file. FailedPrecondition: one of them has no
-// name that a driver knows; the others' results are written. Other errors are those of the disk.
+// a device whose check came to no result keeps its former file. FailedPrecondition: one of them has
+// no name that a driver knows; the others' results are written. Other errors are those of the disk.
 Status LeaveResults(const CheckReport& report, const std::string& directory);
 
 // What is printed. `seconds` that it took.

@@ -167,7 +167,7 @@ TEST(CheckCommand, SaysInALineHowItWent) {
   EXPECT_EQ(CheckText(ReportOf(CheckVerdict::kFailed), 60, 0x1f),
             "gpu-0: failed: Memory is wrong (seed 0x1f)\n");
   EXPECT_EQ(CheckText(ReportOf(CheckVerdict::kUnknown, {"gpu-0", "gpu-1"}), 60, 0x1f),
-            "gpu-0, gpu-1, links between them: could not tell: Memory is wrong\n");
+            "gpu-0, gpu-1, links between them: unknown: Memory is wrong\n");
 }
 
 TEST(CheckCommand, SaysTheSameAsJson) {

@@ -109,7 +109,7 @@ TEST_F(CheckRunTest, WhatIsTooHotIsNotJudgedAndLeavesNoResult) {
   Heat("95000");
   const CheckEnd end = Check({}, Arguments({"cpu"}));
   EXPECT_EQ(end.code, 2);
-  EXPECT_EQ(end.text, "cpu: could not tell: too hot: 95 °C exceeds 80 °C\n");
+  EXPECT_EQ(end.text, "cpu: unknown: too hot: 95 °C exceeds 80 °C\n");
   EXPECT_THAT(Left(), IsEmpty());
 }
 

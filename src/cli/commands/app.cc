@@ -242,7 +242,7 @@ void AddCheck(Flags& flags, Arguments& arguments) {
               "the share of the free memory to test; 80% of a GPU's, 5% and at most 256 MiB of "
               "the machine's unless given");
   command.Add("--max-temperature", check.max_temperature,
-              "in °C: hotter, the check stops and cannot tell");
+              "in °C: hotter, the check stops without a result");
   command.Add("--call-timeout", check.call_timeout, "a call of the driver that lasts longer hangs");
   command.Add("--seed", check.seed, "of random patterns, as a check before printed it");
   command.Add("--driver", check.driver,

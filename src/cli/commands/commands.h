@@ -14,9 +14,9 @@
 
 namespace galen::cli {
 
-// `galen demo`: real processes on this machine, a fault, and the Pod that says so. Ends by itself
-// in about a minute and leaves nothing behind; a demo that did not succeed leaves its directory,
-// for the logs. Works without a cluster and without root.
+// ---- `galen demo`: real processes on this machine, a fault, and the Pod that says so. Ends by
+// itself in about a minute and leaves nothing behind; a demo that did not succeed leaves its
+// directory, for the logs. Works without a cluster and without root.
 
 // What its flags say.
 struct DemoArguments {
@@ -33,16 +33,16 @@ struct DemoArguments {
 // are, or the program that died and its log. `output` that nobody reads any more ends it, too.
 StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Output& output);
 
-// `galen watch [KIND]` and `galen get -w`: the table stays and changes. On a terminal in place, in
-// a pipe a line for each row that changed; with -o json an object a line. What is not live is said
-// to be so: on the terminal below the table, in a pipe on standard error.
+// ---- `galen watch [KIND]` and `galen get -w`: the table stays and changes. On a terminal in
+// place, in a pipe a line for each row that changed; with -o json an object a line. What is not
+// live is said to be so: on the terminal below the table, in a pipe on standard error.
 
 // Runs until a signal (130), until nobody takes the output (kExitReaderGone, or its error), or
 // not at all: what `galen get` would refuse is refused here. `kind` may be "pod/trainer-0", too.
 StatusOr<int> Watch(const Options& options, std::string kind, std::string name, Output& output);
 
-// `galen inject`: makes a simulated device show a sign. For the simulator only: real hardware fails
-// by itself.
+// ---- `galen inject`: makes a simulated device show a sign. For the simulator only: real hardware
+// fails by itself.
 
 // What the command line names.
 struct InjectArguments {
@@ -70,8 +70,10 @@ struct SignArgument {
 // anything else; whether there is such a sign the driver says.
 StatusOr<SignArgument> ParseSign(const std::string& text);
 
-// `galen doctor`: looks at this node (sockets, kubelet, API server, agent, machine) and says what
-// is wrong with it, what that means and what to do. The checks are those of room doctor.
+// ---- `galen doctor`: looks at this node (sockets, kubelet, API server, agent, machine) and says
+// what is wrong with it, what that means and what to do. The checks are those of room doctor.
+
+// What its flags say.
 struct DoctorArguments {
   std::string node;          // "" = $NODE_NAME, else the agent's answer, else the host's name
   std::string kubelet_root;  // "" = that of the agent's drivers, else /var/lib/kubelet
@@ -96,9 +98,10 @@ struct DoctorResult {
 // some seconds at most where sockets hang, and half a minute where the API server does.
 DoctorResult Doctor(const Options& options, const DoctorArguments& arguments);
 
-// `galen dev-node`: a node on this machine for people who write drivers. An embedded Kubernetes
-// API and an agent that stands in a kubelet's place and runs Pods as processes; it prints where a
-// driver registers and how kubectl reaches it, and stays until Ctrl-C, which leaves nothing.
+// ---- `galen dev-node`: a node on this machine for people who write drivers. An embedded
+// Kubernetes API and an agent that stands in a kubelet's place and runs Pods as processes; it
+// prints where a driver registers and how kubectl reaches it, and stays until Ctrl-C, which leaves
+// nothing.
 
 // What its flags say.
 struct DevNodeArguments {
@@ -123,11 +126,10 @@ struct DevNodePids {
 std::string DevNodeText(const std::string& directory, const DevNodeArguments& arguments,
                         DevNodePids pids);
 
-// `galen rules`: tables of rules of a driver's devices, checked, shown and tried on this machine.
-// Needs no cluster.
-
-// `file` is a path, or the name of a built-in table ("pci") where there is no such file. Each gives
-// what to print. NotFound: no such table; InvalidArgument: every fault of it, one a line.
+// ---- `galen rules`: tables of rules of a driver's devices, checked, shown and tried on this
+// machine. Needs no cluster. `file` is a path, or the name of a built-in table ("pci") where there
+// is no such file. Each gives what to print. NotFound: no such table; InvalidArgument: every fault
+// of it, one a line.
 
 // The file, or the built-in table of that name where there is no such file.
 StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file);
@@ -144,7 +146,8 @@ StatusOr<std::string> TestRules(const std::string& file, const std::string& reco
 // The JSON schema of rules files.
 std::string SchemaOfRules();
 
-// `galen rules record`: what devices of this machine show, kept for `galen rules test --replay`.
+// ---- `galen rules record`: what devices of this machine show, kept for `galen rules test
+// --replay`.
 
 // What the command line says.
 struct RecordArguments {
@@ -164,8 +167,8 @@ struct RecordArguments {
 // more.
 StatusOr<std::string> RecordRules(const std::string& table, const RecordArguments& arguments);
 
-// `galen completion SHELL`: a script that completes commands, their flags and values, and the names
-// of Pods, devices, drivers and simulated signs.
+// ---- `galen completion SHELL`: a script that completes commands, their flags and values, and the
+// names of Pods, devices, drivers and simulated signs.
 
 // The script for "bash", "zsh" or "fish", to be sourced; InvalidArgument for any other shell. Names
 // are asked of the cluster, and signs of the simulator, when the user presses Tab; without one

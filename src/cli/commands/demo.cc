@@ -142,7 +142,7 @@ class DemoRun {
     return OkStatus();
   }
 
-  // As the story leaves it.
+  // What the story ends with: of three Pods' devices two are Healthy, one GPU is lost.
   bool AllIsWellButTheLostGpu() const {
     const std::optional<Fleet> fleet = stage_->fleet();
     if (!fleet) return false;

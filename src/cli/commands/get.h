@@ -62,8 +62,8 @@ Status SplitKind(std::string& kind, std::string& name);
 // `kind` may be "pod/trainer-0", when `name` is "".
 StatusOr<Answer> Get(const Options& options, std::string kind, std::string name);
 
-// `galen get checks`: the results of the commands that check this node's devices, and their cost.
-// The agent lists the sockets of the node's drivers, and each driver is asked for its checks.
+// ---- `galen get checks`: the results of the commands that check this node's devices, and their
+// cost. The agent lists the sockets of the node's drivers, and each driver is asked for its checks.
 
 // A check as a driver lists it.
 struct ListedCheck {

@@ -35,7 +35,7 @@ class Painter {
     for (const std::string& line : fleet_.trouble().Lines()) status.push_back(line);
     const bool json = options_.output == "json";
     if (!options_.terminal || json) PrintStatus(status);
-    // What was lost sight of is shown as it was then: its ages do not run on as if it were live.
+    // While the API cannot be reached, ages are those of the moment at which it was lost.
     const WallTime now = fleet_.trouble().since().value_or(session_.loop().WallNow());
     if (json) return DrawItems(now);
     if (!options_.terminal) return DrawRows(now);

@@ -29,8 +29,8 @@ void AddNote(Explanation& explanation, const std::string& note) {
   explanation.note += (explanation.note.empty() ? "" : "\n") + note;
 }
 
-// The journal (docs/formats/journal.md) calls what it holds itself "kept"; an older agent still
-// says "told" of what is on the Pod.
+// The journal (docs/formats/journal.md) calls what it holds itself "kept"; records of an older
+// agent have "told" for what is on the Pod.
 std::string KindOf(const std::string& record) {
   if (record == "kept") return "recorded";
   if (record == "told") return "published";
@@ -292,7 +292,7 @@ Json ToJson(const Explanation& explanation) {
   if (!explanation.phase.empty()) json["phase"] = explanation.phase;
   if (explanation.asked_to_go) json["askedToGo"] = FormatRfc3339(*explanation.asked_to_go, 3);
   if (explanation.verdict) json["verdict"] = ToJson(*explanation.verdict);
-  // Without it a short answer would look like a whole one.
+  // Says that more devices may follow: without it the list would look complete.
   if (explanation.devices_awaited) json["devicesAwaited"] = true;
   if (!explanation.note.empty()) json["note"] = explanation.note;
   return json;

@@ -19,8 +19,8 @@
 
 namespace galen::cli {
 
-// Whether a node can still be believed to live: what was said of the devices of one that cannot is
-// what they were, not what they are. Values; pure.
+// ---- Whether a node can still be believed to live: what was said of the devices of one that
+// cannot is what they were, not what they are. Values; pure.
 //
 // The signs are those that Kubernetes itself goes by: the node's Lease in kube-node-lease, renewed
 // by its kubelet or by our agent in the manager role (KEP-589), and the Ready condition, which the
@@ -144,7 +144,7 @@ struct FleetObjects {
 // whose agent was stopped, AgentStopped, at once.
 Fleet JoinFleet(const FleetObjects& objects, WallTime now = {});
 
-// What a Pod's own status says about a device: what the kubelet published, for devices that no
+// ---- What a Pod's own status says about a device: what the kubelet published, for devices that no
 // agent of ours reports. Pure.
 
 // The entry of allocatedResourcesStatus that is about `device` of `claim`; null when there is none,

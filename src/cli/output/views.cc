@@ -75,7 +75,7 @@ std::string KeyOf(const Holding& holding) {
 using Header = std::vector<std::string>;
 using Row = std::vector<Table::Cell>;
 
-// Whether a node has two devices of one name: then only their drivers tell them apart.
+// Whether a node has two devices of one name: then only their drivers distinguish them.
 bool NamesAreAmbiguous(const Fleet& fleet) {
   std::set<std::pair<std::string_view, std::string_view>> names;
   return std::ranges::any_of(fleet.devices, [&names](const DeviceView& device) {
@@ -90,7 +90,7 @@ Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driv
   return cells;
 }
 
-// "v1", "v1, health source": what is no driver, or has one beside it, is told apart.
+// "v1"; of a health source, which reports for another's driver: "v1, health source".
 std::string HealthText(const kube::NodeDriver& driver) {
   const bool source = driver.version.ends_with(kube::kHealthSourceVersion);
   return driver.health + (source ? fmt::format(", {}", kube::kHealthSourceVersion) : "");

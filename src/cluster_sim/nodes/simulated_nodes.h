@@ -21,9 +21,9 @@
 
 namespace galen::cluster_sim {
 
-// What a kubelet would write into the status of a Pod whose containers only pretend to run. Pure:
-// each function gives a strategic merge patch of the Pod's status subresource, which names the
-// Pod's uid and leaves conditions of others alone.
+// ---- What a kubelet would write into the status of a Pod whose containers only pretend to run.
+// Pure: each function gives a strategic merge patch of the Pod's status subresource, which names
+// the Pod's uid and leaves conditions of others alone.
 
 // Where and when the Pod runs. Addresses are shown and never dialled.
 struct HollowPlace {

@@ -20,7 +20,7 @@
 
 namespace galen::doctor {
 
-// The machine itself: control groups, limits of the kernel, clock and disks. Asks the kernel,
+// ---- The machine itself: control groups, limits of the kernel, clock and disks. Asks the kernel,
 // changes nothing. Calls block shortly.
 
 // Where the kernel shows itself.
@@ -67,7 +67,7 @@ NodeFeatures LookAtFeatures(FileSystem& files, const KernelPlaces& places);
 
 inline constexpr std::size_t kFirmwareFilesMax = 1024;  // of one pattern; further ones are left out
 
-// The files of CDI directories, read as a container runtime does (container-device-interface,
+// ---- The files of CDI directories, read as a container runtime does (container-device-interface,
 // SPEC.md 1.1.0): which devices they define, or why they are left out.
 
 // Pure.
@@ -78,8 +78,9 @@ CdiFile ReadCdiFile(const std::string& path, std::string_view text);
 StatusOr<std::vector<CdiFile>> ReadCdiFiles(FileSystem& files,
                                             const std::vector<std::string>& directories);
 
-// What the agent's journal shows from outside, while the agent owns it: files that were set aside,
-// and times that went back. Reads only; a file that the agent is writing may end in the middle.
+// ---- What the agent's journal shows from outside, while the agent owns it: files that were set
+// aside, and times that went back. Reads only; a file that the agent is writing may end in the
+// middle.
 
 // `directory` is <stateDir>/journal; `now` this machine's time. NotFound when there is none.
 StatusOr<JournalSeen> LookAtJournal(FileSystem& files, const std::string& directory, WallTime now);
@@ -89,7 +90,7 @@ StatusOr<JournalSeen> LookAtJournal(FileSystem& files, const std::string& direct
 // drivers report times of signs, which come in any order. Pure.
 std::vector<std::string> JumpsOf(const std::vector<history::Record>& records, WallTime now);
 
-// What the kubelet leaves to be seen on its node without being asked: its process, its
+// ---- What the kubelet leaves to be seen on its node without being asked: its process, its
 // configuration and its record of prepared claims. Reads files, changes nothing. Calls block.
 
 // The kubelet whose --root-dir is `root` as we see it, among the processes of `proc` ("/proc"): a
@@ -118,11 +119,11 @@ StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess
 StatusOr<std::vector<CheckpointedClaim>> ReadPreparedClaims(FileSystem& files,
                                                             const std::string& root);
 
-// The sockets of this node: drivers in the kubelet's registry, and the agent. Asks each what it is,
-// all at once, and notifies nobody. Belongs to its loop.
+// ---- The sockets of this node: drivers in the kubelet's registry, and the agent. Asks each what
+// it is, all at once, and notifies nobody. Belongs to its loop.
 
 // One question to a gRPC server on a unix socket of this node, on a connection of its own. Asks
-// when it is made; destroying it cancels.
+// when it is made; destroying it cancels. Belongs to its loop.
 class SocketCall {
  public:
   // How connecting went (NotFound where there is no socket, Unavailable where nobody listens,
@@ -155,7 +156,8 @@ class SocketCall {
 // asked yet. NotFound when it is not there.
 StatusOr<std::vector<RegistryEntry>> ListRegistry(const std::string& directory);
 
-// Asks, once started, until everything has answered or its time is up.
+// Asks what it was given, all at once after Start, until each has answered or its time is up.
+// Belongs to its loop.
 class NodeProbe {
  public:
   // `done` runs once, on the loop. What is lent outlives the probe.

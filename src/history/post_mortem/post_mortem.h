@@ -74,8 +74,8 @@ struct PostMortem {
   WallTime until() const { return ended + kCrashWindow; }
 };
 
-// Whether the container crashed. One that ended badly because its Pod was deleted did not; nor, as
-// far as is known, one of a deleted Pod of which nobody knows when it ended.
+// Whether the container crashed. One that ended badly because its Pod was deleted did not; one of a
+// deleted Pod whose end has no known time is taken to have ended so, too.
 bool IsCrash(const PostMortem& record, const ContainerEnd& end);
 // Whether any of its containers did.
 bool HasCrash(const PostMortem& record);

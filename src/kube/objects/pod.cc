@@ -14,8 +14,8 @@ std::vector<ContainerClaim> DecodeContainerClaims(const Json& container) {
   return claims;
 }
 
-// As Kubernetes tells extended resources from its own (IsExtendedResourceName): a domain that is
-// not kubernetes.io or below it. Limits: requests of such a resource are equal to them.
+// As Kubernetes distinguishes extended resources from its own (IsExtendedResourceName): a domain
+// that is not kubernetes.io or below it. Limits: requests of such a resource are equal to them.
 std::set<std::string> DecodeExtendedResources(const Json& container) {
   std::set<std::string> resources;
   for (const auto& [name, quantity] : container["resources"]["limits"].members()) {

@@ -85,8 +85,8 @@ class UnixSocketHost final : public SocketHost {
     return false;
   }
 
-  // With the time of its birth (zero where the file system keeps none), since the number of an
-  // inode may be given again at once; never that of its last change, which a chmod is, too.
+  // Has the time at which the inode was made (zero where the file system keeps none), since its
+  // number may be given again at once; not the time of its last change, since a chmod is one.
   std::optional<std::string> MarkOf(const std::string& path) override {
     struct statx facts{};
     constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_BTIME;

@@ -13,7 +13,8 @@
 
 namespace galen::net {
 
-// Reads one request, then must be replaced by a new one for the next.
+// Reads one request, then must be replaced by a new one for the next. No I/O; belongs to its
+// connection's loop.
 class Http1RequestReader {
  public:
   // At either limit the request is refused, 431 or 413, as soon as it is known to break it.

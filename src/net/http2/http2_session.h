@@ -111,7 +111,8 @@ class Http2Session final : private ByteStream::Sink {
 
   // Whether the stream's first frame has left; before, it waits for one of the peer's slots.
   bool HasLeft(std::int32_t stream) const;
-  // Comes back with OnTurn at the end of the loop's turn, then sends. Many calls make one turn.
+  // At the end of the loop's present turn calls OnTurn, then sends. Repeated calls in a turn do it
+  // once.
   void SettleSoon();
 
   bool over() const { return over_; }

@@ -55,8 +55,8 @@ class Resolver {
 
   Loop& loop_;
   Liveness liveness_;
-  // The threads of lookups under way, also of those that were given up, by number. What they
-  // wait for outlives this.
+  // The threads of lookups under way, also of those that were given up, by number. A thread may
+  // outlive this.
   std::map<std::uint64_t, DetachedQueue> threads_;
   std::uint64_t next_thread_ = 0;
 };

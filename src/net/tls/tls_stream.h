@@ -80,7 +80,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   Liveness liveness_;
 };
 
-// Says in a sentence why a certificate was not accepted. Internal to this room.
+// ---- Says in a sentence why a certificate was not accepted. Internal to this room.
 
 // `error` is one of X509_V_ERR_…; `certificate` the one it is about, may be null; `expected_name`
 // is the name or IP address that the client asked for. Gives a sentence's end, "is signed by an

@@ -21,10 +21,10 @@
 
 namespace galen::probes {
 
-// Files with results of active checks (docs/formats/check-result.md), read with the distrust that
-// belongs to what makes a device Unhealthy.
+// ---- Files with results of active checks (docs/formats/check-result.md), read with the distrust
+// that belongs to what makes a device Unhealthy.
 
-// What tells a file from another under its name: replaced, or written to.
+// By which a file is seen to be replaced by another of its name, or written to.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::int64_t changed = 0;  // ctime in nanoseconds, which nobody sets at will

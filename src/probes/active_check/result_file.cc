@@ -42,7 +42,7 @@ StatusOr<std::map<std::string, FileStamp>> DiskResultFiles::List(const std::stri
   if (!directory && errno == ENOENT) return files;
   if (!directory) return ErrnoStatus(errno, "open " + path);
   while (true) {
-    // It tells an error from the end by errno alone.
+    // readdir gives null at an error and at the end; errno alone distinguishes them.
     errno = 0;
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr && errno != 0) return ErrnoStatus(errno, "read " + path);

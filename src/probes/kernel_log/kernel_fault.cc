@@ -63,10 +63,10 @@ std::optional<std::int64_t> RecoveryAction(std::string_view rest) {
   return to == std::string_view::npos ? std::nullopt : LeadingNumber(rest.substr(to + 6), 16);
 }
 
-// Most XIDs are told apart by their number alone. Those of NVLink say more in registers; where
-// these are not clear, those of NVLink 5 still have their severity as text, and most are not
-// severe. It is behind the last comma: the name of a process may stand before it, and says what the
-// process likes.
+// For most XIDs the number decides alone. Those of NVLink say more in registers; where these are
+// not clear, those of NVLink 5 still give their severity as text, and most are not severe. It is
+// read behind the last comma: before it may be a process's name, which holds what the process
+// chose.
 std::string_view SignOfXid(std::int64_t number, std::string_view rest) {
   switch (DecodeNvlinkXid(number, rest)) {
     case NvlinkFault::kHardware:

@@ -29,17 +29,17 @@ std::string SegfaultLine(std::string_view name, std::string_view file) {
                      name.substr(0, 15), file);
 }
 
-struct Line {
+struct Case {
   std::string_view text;
   std::string_view sign;
   std::string_view slot;
   double value;
 };
 
-class KernelFaultLine : public ::testing::TestWithParam<Line> {};
+class KernelFaultLine : public ::testing::TestWithParam<Case> {};
 
 TEST_P(KernelFaultLine, TellsWhichFaultOfWhichDevice) {
-  const Line& line = GetParam();
+  const Case& line = GetParam();
   const std::vector<KernelFault> faults = FaultsInLine(std::string(line.text));
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].sign, line.sign);
@@ -50,38 +50,38 @@ TEST_P(KernelFaultLine, TellsWhichFaultOfWhichDevice) {
 INSTANTIATE_TEST_SUITE_P(
     Known, KernelFaultLine,
     ::testing::Values(
-        Line{"NVRM: Xid (PCI:0000:4B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off "
+        Case{"NVRM: Xid (PCI:0000:4B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off "
              "the bus.",
              "xid", "0000:4b:00", 79},
-        Line{"NVRM: Xid (PCI:0000:ff:1f): 13", "xid", "0000:ff:1f", 13},
-        Line{"NVRM: Xid (PCI:0000:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link -1 (0x4)",
+        Case{"NVRM: Xid (PCI:0000:ff:1f): 13", "xid", "0000:ff:1f", 13},
+        Case{"NVRM: Xid (PCI:0000:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link -1 (0x4)",
              "xid-nonfatal", "0000:01:00", 145},
-        Line{"NVRM: Xid (PCI:0000:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x4)", "xid",
+        Case{"NVRM: Xid (PCI:0000:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x4)", "xid",
              "0000:01:00", 149},
-        Line{"NVRM: Xid (PCI:0000:01:00): 145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 11 (0x00000007 "
+        Case{"NVRM: Xid (PCI:0000:01:00): 145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 11 (0x00000007 "
              "0x00000004 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
              "nvlink-program", "0000:01:00", 145},
-        Line{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+        Case{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
              "detected on link 14(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)",
              "nvlink-hardware", "0000:01:00", 74},
-        Line{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+        Case{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
              "detected on link 14(0x0, 0x0, 0x80010000, 0x0, 0x0, 0x0, 0x0)",
              "xid", "0000:01:00", 74},
-        Line{"NVRM: Xid (PCI:0000:01:00): 13, some Nonfatal word", "xid", "0000:01:00", 13},
-        Line{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+        Case{"NVRM: Xid (PCI:0000:01:00): 13, some Nonfatal word", "xid", "0000:01:00", 13},
+        Case{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
              "sxid", "0000:c1:00", 20034},
-        Line{"NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "gpu-lost", "0000:4b:00", 1},
-        Line{R"(NVRM: The NVIDIA GPU 0000:4b:00.0\x0aNVRM: (PCI ID: 10de:2330) installed in this)"
+        Case{"NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "gpu-lost", "0000:4b:00", 1},
+        Case{R"(NVRM: The NVIDIA GPU 0000:4b:00.0\x0aNVRM: (PCI ID: 10de:2330) installed in this)"
              R"( system has\x0aNVRM: fallen off the bus and is not responding to commands.)",
              "gpu-lost", "0000:4b:00", 1},
-        Line{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
+        Case{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
              "machine-check", "", 1},
-        Line{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
+        Case{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
 
-class BusErrorLine : public ::testing::TestWithParam<Line> {};
+class BusErrorLine : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BusErrorLine, CountsWhereTheKernelItselfNamesTheDevice) {
-  const Line& line = GetParam();
+  const Case& line = GetParam();
   KernelRecord record = RecordOfDevice(std::string(line.text));
   const std::vector<KernelFault> faults = FaultsIn(record);
   ASSERT_EQ(faults.size(), 1u);
@@ -98,13 +98,13 @@ TEST_P(BusErrorLine, CountsWhereTheKernelItselfNamesTheDevice) {
 INSTANTIATE_TEST_SUITE_P(
     Known, BusErrorLine,
     ::testing::Values(
-        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer",
+        Case{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer",
              "aer-corrected", "0000:4b:00", 1},
-        Line{"nvidia 0000:4b:00.0: AER: PCIe Bus Error: severity=Correctable, type=x",
+        Case{"nvidia 0000:4b:00.0: AER: PCIe Bus Error: severity=Correctable, type=x",
              "aer-corrected", "0000:4b:00", 1},
-        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x",
+        Case{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x",
              "aer-nonfatal", "0000:4b:00", 1},
-        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=x",
+        Case{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=x",
              "aer-fatal", "0000:4b:00", 1}));
 
 TEST(KernelFault, Xid154AlsoTellsWhatTheGpuAsksFor) {

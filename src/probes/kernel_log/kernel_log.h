@@ -22,10 +22,10 @@
 
 namespace galen::probes {
 
-// Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID, PCIe's
-// AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one costs
-// a device its health, so only what the kernel itself and root have written is looked at, and of
-// that nothing that a program can choose: its name, its file's name, its messages.
+// ---- Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID,
+// PCIe's AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one
+// costs a device its health, so only what the kernel itself and root have written is looked at, and
+// of that nothing that a program can choose: its name, its file's name, its messages.
 
 // A fault in a line: which sign, of which PCI device, with what value.
 struct KernelFault {
@@ -74,7 +74,8 @@ std::vector<KernelFault> FaultsBySigns(const KernelRecord& record,
 // Drivers name the slot with or without the function, so slots are compared without.
 std::string PciSlot(std::string_view text);
 
-// Where records come from: the real one is DevKmsg, the fake one a list of lines.
+// Where records come from: the real one is DevKmsg, the fake one a list of lines. Belongs to its
+// loop; no call blocks.
 class KernelLogSource {
  public:
   virtual ~KernelLogSource() = default;

@@ -31,7 +31,8 @@ std::string Clean(std::string_view text) { return Printable(ToValidUtf8(text)); 
 
 StatusOr<KernelRecord> ParseKernelRecord(std::string_view bytes) {
   if (bytes.size() > kKernelRecordBytesMax) {
-    return InvalidArgument("kernel record of {} bytes", bytes.size());
+    return InvalidArgument("kernel record of {} bytes is longer than {}", bytes.size(),
+                           kKernelRecordBytesMax);
   }
   std::string_view head = TakeLine(bytes);
   KernelRecord record;

@@ -37,7 +37,9 @@ TEST(KernelRecord, RefusesWhatNoKernelWrites) {
         "99999999999,1,2,-;t"}) {
     EXPECT_FALSE(ParseKernelRecord(bytes).ok()) << bytes;
   }
-  EXPECT_FALSE(ParseKernelRecord("6,1,2,-;" + std::string(kKernelRecordBytesMax, 'x')).ok());
+  EXPECT_EQ(
+      ParseKernelRecord("6,1,2,-;" + std::string(kKernelRecordBytesMax, 'x')).status().message(),
+      "kernel record of 8200 bytes is longer than 8192");
 }
 
 TEST(KernelRecord, TextIsSafeToShowWhateverWasWritten) {

@@ -92,8 +92,8 @@ std::optional<std::vector<std::uint32_t>> HexWords(std::string_view text,
   }
 }
 
-// "…NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)". What a process
-// is called stands before it, so the last one counts, and it ends the line.
+// "…NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)". The name of a
+// process may come earlier in the line and imitate this text; the real one is the last, at the end.
 NvlinkFault Decode74(std::string_view text) {
   constexpr std::string_view kBegin = ", NVLink: fatal error detected on link ";
   const std::size_t begin = text.rfind(kBegin);

@@ -1,5 +1,6 @@
-// What the steps of a recording show, and what of them counts for nothing: a person who made one by
-// hand would otherwise take a slip for a rule that holds. Reads the files, waits for nothing.
+// Reads a recording step by step: the signs of each step, and notes on whatever in the recording
+// has no effect. Whoever wrote one by hand would otherwise take a misspelled file for a healthy
+// device.
 #pragma once
 
 #include <map>
@@ -18,22 +19,22 @@
 
 namespace galen::probes {
 
-// Reads step after step of one recording. All is lent.
+// Of one recording. What it is given is lent. Reads files in the call; no loop, no thread.
 class RecordingReader {
  public:
   RecordingReader(const SysfsFiles& files, const std::string& directory,
                   const std::vector<RecordedDevice>& devices, const RuleTable& rules)
       : files_(files), directory_(directory), devices_(devices), rules_(rules) {}
 
-  // A file of the recording that stands in no step.
+  // Notes a file of the recording that is in no step's directory.
   void NoteBesideSteps(const std::string& name);
-  // The step's signs that are no files. InvalidArgument, with file and line, for what cannot be
-  // played as it was meant.
+  // The step's signs other than files: lines of the kernel's log, events. InvalidArgument, with
+  // file and line, for one that cannot be understood.
   StatusOr<std::vector<Sign>> SignsOf(const std::string& step);
   // The step's files, by device.
   StatusOr<std::map<std::string, DeviceLook>> LooksOf(const std::string& step);
 
-  // What counts for nothing, each once.
+  // What has no effect, each once.
   std::vector<std::string> TakeNotes() { return std::move(notes_); }
 
  private:

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kRecordedBytesMax = std::uint64_t{256} << 20;
 // with what the kernel's files say of their model. NotFound: there is none.
 StatusOr<std::vector<RecordedDevice>> FindRecorded(const SysfsFiles& files, const std::string& root,
                                                    const std::vector<std::string>& patterns);
-// What tells this device from all others: serial numbers, UUIDs, addresses of its ports, as the
+// What identifies this one device: serial numbers, UUIDs, addresses of its ports, as the
 // kernel's files have them.
 std::vector<std::string> SecretsOf(const SysfsFiles& files, const std::string& directory);
 

@@ -154,7 +154,7 @@ struct Peers {
 
   bool operator==(const Peers&) const = default;
 };
-// The median of two devices lies between them and cannot tell which of them is bad.
+// The median of two devices lies between them and does not show which of them is bad.
 inline constexpr std::size_t kPeersLeast = 3;
 // What Rule::leave is in where peers are compared with.
 inline constexpr std::string_view kPeersUnit = "% of peers";

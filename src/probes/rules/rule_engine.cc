@@ -61,7 +61,8 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
 
 Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& at) {
   Evaluation evaluation;
-  // First all values, so that a condition sees its sign whichever comes first.
+  // All values are noted before any rule is looked at: a rule's condition may be about a later
+  // sign.
   for (const Sign& sign : signs) Note(sign);
   for (const Sign& sign : signs) {
     const auto use = signs_.find(sign.name);

@@ -45,8 +45,8 @@ class PeerValues {
   bool known_ = false;
 };
 
-// One rule on one device over time: debounce before it bites, hysteresis before it lets go, and
-// what keeps a finding until a reset. A state machine over values: no clock, no I/O.
+// ---- One rule on one device over time (RuleTrack): debounce before it bites, hysteresis before it
+// lets go, and what keeps a finding until a reset. A state machine over values: no clock, no I/O.
 
 // The present on both clocks. Windows and quiet times run on `now`, which nobody sets. An event
 // says by its wall time how old it is when it comes: a log that is read after a restart brings old

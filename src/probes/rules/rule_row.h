@@ -1,5 +1,5 @@
-// One row of a rules file under reading, for those who read one: fields by name and type, each
-// fault noted. Inside this room only.
+// How a row of a rules file is read: its fields by name and type, with every fault reported. For
+// the readers of this room only.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,19 +28,21 @@ inline std::string FieldText(const Json& value) {
   return value.AsString();
 }
 
-// One row under reading: takes its fields and notes what is wrong with each.
+// Reads one row: gives its fields by name and type, and reports what is wrong with each to
+// `faults`. Used within one reading of a table; no I/O, no clock. What it is given is lent.
 class RuleRow {
  public:
   RuleRow(RowKind kind, const Json& row, const Json& defaults, RuleFaults& faults)
       : kind_(kind), row_(row), defaults_(defaults), faults_(faults) {}
 
-  // Of a field that cannot be read: what would follow from it is no fault of its own.
+  // Reports that `field` cannot be read, and why. Later faults of that field are then left out:
+  // they would only be consequences.
   void Fault(std::string_view field, const std::string& what) { faults_.AddUnread(field, what); }
   bool Unread(std::string_view field) const { return faults_.Unread(field); }
 
   // The row's own value, else the default of its sign; null when there is neither.
   const Json& Take(std::string_view field) {
-    // One that the table of fields lacks would be missing in the schema.
+    // A field that this table lacks would be missing in the JSON schema made of it.
     GALEN_CHECK(FindField(kind_, field) != nullptr);
     taken_.insert(std::string(field));
     const Json* own = row_.Find(field);
@@ -114,7 +116,7 @@ class RuleRow {
   // After all Takes: a field that is not in the table is a misspelling, in the row or in its sign's
   // defaults.
   void RefuseUnknownFields() {
-    // Nor does the table have one that nothing comes of.
+    // And each field of the table has been taken: none is without effect.
     GALEN_CHECK(taken_.size() == FieldsOf(kind_).size());
     for (const Json* from : {&row_, &defaults_}) {
       for (const auto& [field, value] : from->members()) {

@@ -36,7 +36,7 @@ class DeviceSigns {
   // What a look showed at `now`. Signs that it did not read are as they were. One that was unknown
   // and of which the device has nothing is shown as absent, once.
   std::vector<Sign> Take(const DeviceLook& look, WallTime now);
-  // Nobody knows any more: `sign`, and all that had a value.
+  // The device cannot be read: `sign`, and all signs that had a value, become unknown.
   std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 
  private:

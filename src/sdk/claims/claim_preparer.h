@@ -24,8 +24,8 @@
 
 namespace galen::sdk {
 
-// What a ResourceClaim object gave to one driver on one node. Pure; the seam between the API's JSON
-// and what an author is handed (allocated_claim.cc).
+// ---- What a ResourceClaim object gave to one driver on one node. Pure; the seam between the API's
+// JSON and what an author is handed (allocated_claim.cc).
 
 // A claim as the kubelet names it.
 // All three come from the caller's request and are not checked here.

@@ -16,10 +16,10 @@ namespace galen::sdk {
 
 class ProcessLock {
  public:
-  // How often it is tried while another process holds it.
+  // How often this process tries to get the lock while another has it.
   static constexpr Duration kRetry = std::chrono::milliseconds(20);
-  // How long one waits for it: as long as the other may wait for an answer of the API server, and
-  // shorter than the 45 s after which the kubelet gives up a call.
+  // How long Take waits: no shorter than the process that has the lock may wait for the API server,
+  // and shorter than the 45 s after which the kubelet gives up its call.
   static constexpr Duration kPatience = std::chrono::seconds(35);
 
   // Ours while somebody keeps it. Shared: everything that is under way in this process holds it

@@ -61,7 +61,7 @@ class HealthPublisher {
   void SetInventory(const Inventory& inventory);
   // Begins to ask, at once.
   void Start();
-  // Asks soon; many calls before that make one.
+  // Asks the author's callback soon, once for all calls that come before.
   void Changed();
   // Ends every stream; asks no more.
   void Stop();

@@ -21,8 +21,8 @@ namespace galen::sdk {
 
 // A kubelet that took the plugin reads its list for as long as both live, so that stream is the
 // registration: while it is open, and the kubelet's socket is the one that was asked, nothing is
-// done. A kubelet that is told twice while it reads refuses that (1.37) or mixes up its two streams
-// (older ones).
+// done. A second registration while it reads is refused (1.37), or mixes up its two streams
+// (older kubelets).
 class KubeletRegistration {
  public:
   // Between tries; shorter when the kubelet makes its socket anew.

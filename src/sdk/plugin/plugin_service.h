@@ -60,8 +60,8 @@ class PluginService {
   // The list from now on. Streams get it at once where it differs from the last; until the first
   // call they get nothing.
   void SetDevices(PluginDevices devices);
-  // Whether the next stream is the kubelet's, which is being told of this plugin now; a stream that
-  // it has from before is ended then.
+  // Whether the next stream is the kubelet's, at which this plugin is registering now; a stream
+  // that the kubelet has from before is ended then.
   void AwaitKubelet(bool await) { awaiting_kubelet_ = await; }
   // Called each time the kubelet's stream has gone, or come.
   void OnKubelet(std::function<void(bool listens)> callback) { on_kubelet_ = std::move(callback); }

@@ -21,7 +21,7 @@
 
 namespace galen::sdk {
 
-// What to write so that the API server's ResourceSlices say what this driver has. Pure.
+// ---- What to write so that the API server's ResourceSlices say what this driver has. Pure.
 
 // Kubernetes' limits on the devices of one slice (resource.k8s.io/v1: ResourceSliceMaxDevices; half
 // as many once a device has taints).
