@@ -9,8 +9,15 @@
 namespace galen::probes {
 
 struct Pattern::Impl {
-  Impl(std::string_view text, const re2::RE2::Options& options)
-      : expression({text.data(), text.size()}, options) {}
+  explicit Impl(const std::string& of_lines) : expression(of_lines, Options()) {}
+
+  static re2::RE2::Options Options() {
+    re2::RE2::Options options;
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    options.set_log_errors(false);
+    options.set_max_mem(static_cast<std::int64_t>(kMemoryMax));
+    return options;
+  }
 
   Found Match(std::string_view text, re2::RE2::Anchor anchor) const {
     re2::StringPiece parts[2];
@@ -25,22 +32,22 @@ struct Pattern::Impl {
 };
 
 Pattern::Pattern(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pattern::Pattern(const Pattern& other)
+    : impl_(std::make_unique<Impl>(other.impl_->expression.pattern())) {}
+Pattern::Pattern(Pattern&&) noexcept = default;
+Pattern& Pattern::operator=(const Pattern& other) { return *this = Pattern(other); }
+Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-StatusOr<std::shared_ptr<const Pattern>> Pattern::Create(std::string_view text) {
+StatusOr<Pattern> Pattern::Create(std::string_view text) {
   if (text.empty() || text.size() > kTextBytesMax) {
     return InvalidArgument("is no expression of 1 to {} bytes", kTextBytesMax);
   }
-  re2::RE2::Options options;
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);
-  options.set_log_errors(false);
-  options.set_max_mem(static_cast<std::int64_t>(kMemoryMax));
-  const std::string of_lines = "(?m)" + std::string(text);
-  auto impl = std::make_unique<Impl>(of_lines, options);
+  auto impl = std::make_unique<Impl>("(?m)" + std::string(text));
   if (!impl->expression.ok()) {
     return InvalidArgument("is no regular expression: {}", Shown(impl->expression.error(), 120));
   }
-  return std::shared_ptr<const Pattern>(new Pattern(std::move(impl)));
+  return Pattern(std::move(impl));
 }
 
 int Pattern::groups() const { return impl_->expression.NumberOfCapturingGroups(); }

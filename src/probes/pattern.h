@@ -12,7 +12,7 @@
 
 namespace galen::probes {
 
-// Immutable, and safe from any thread.
+// A value, compiled anew for each copy. Reading it is safe from any thread.
 class Pattern {
  public:
   // Longer ones are mistakes; and a compiled one takes at most kPatternMemoryMax.
@@ -22,7 +22,11 @@ class Pattern {
   // By RE2's syntax (https://github.com/google/re2/wiki/Syntax); bytes above ASCII stand for
   // themselves, '.' is any byte but a line's end. InvalidArgument says what is wrong, such as
   // repetitions that multiply to more than kMemoryMax.
-  static StatusOr<std::shared_ptr<const Pattern>> Create(std::string_view text);
+  static StatusOr<Pattern> Create(std::string_view text);
+  Pattern(const Pattern& other);
+  Pattern(Pattern&&) noexcept;
+  Pattern& operator=(const Pattern& other);
+  Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
   int groups() const;

@@ -8,10 +8,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::shared_ptr<const Pattern> Make(std::string_view text) {
-  StatusOr<std::shared_ptr<const Pattern>> pattern = Pattern::Create(text);
+std::optional<Pattern> Make(std::string_view text) {
+  StatusOr<Pattern> pattern = Pattern::Create(text);
   EXPECT_TRUE(pattern.ok()) << pattern.status().message();
-  return pattern.ok() ? *pattern : nullptr;
+  return pattern.ok() ? std::optional(*std::move(pattern)) : std::nullopt;
 }
 
 TEST(Pattern, FindsItsGroupOrAllOfIt) {
@@ -21,6 +21,16 @@ TEST(Pattern, FindsItsGroupOrAllOfIt) {
   EXPECT_EQ(Make("^2: ([0-9]+)")->Find(text).text, "2000");
   EXPECT_FALSE(Make("^3:")->Find(text).matches);
   EXPECT_EQ(Make("(a)?b")->Find("b").text, "") << "a group that took no part";
+}
+
+TEST(Pattern, ACopyFindsTheSame) {
+  Pattern copy = *Make("x");
+  {
+    const Pattern original = *Make("^2: ([0-9]+)$");
+    copy = original;
+  }
+  EXPECT_EQ(copy.Find("1: 5\n2: 7\n").text, "7");
+  EXPECT_EQ(copy.groups(), 1);
 }
 
 TEST(Pattern, CanBeHeldToTheBegin) {

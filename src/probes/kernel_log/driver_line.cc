@@ -52,7 +52,7 @@ std::vector<KernelFault> FaultsBySigns(const KernelRecord& record,
   for (const SignSpec& sign : signs) {
     if (!sign.kernel || sign.kernel->driver != line->driver) continue;
     const KernelSource& source = *sign.kernel;
-    if (source.line.pattern == nullptr || !IsProven(record, *line, source.subsystem)) continue;
+    if (!source.line.pattern || !IsProven(record, *line, source.subsystem)) continue;
     const Pattern::Found found = source.line.pattern->FindAtBegin(line->rest);
     if (!found.matches) continue;
     KernelFault fault;

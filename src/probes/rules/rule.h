@@ -24,11 +24,10 @@ namespace galen::probes {
 // only events are listed by number and counted within a window.
 enum class SignKind { kReading, kCounter, kEvent };
 
-// A regular expression of a table, which is copied without being compiled anew.
+// A regular expression of a table.
 struct Expression {
   std::string text{};
-  // Of an immutable object; nullptr where the text is none, which the reader refuses.
-  std::shared_ptr<const Pattern> pattern{};
+  std::optional<Pattern> pattern{};  // nullopt where the text is none, which the reader refuses
 
   bool operator==(const Expression& other) const { return text == other.text; }
 };

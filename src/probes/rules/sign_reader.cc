@@ -37,7 +37,7 @@ Several ReadSeveral(RuleRow& row, SignKind kind) {
 std::optional<Expression> ReadExpression(RuleRow& row, std::string_view field) {
   if (row.Take(field).is_null()) return std::nullopt;
   Expression expression{.text = row.Text(field)};
-  StatusOr<std::shared_ptr<const Pattern>> pattern = Pattern::Create(expression.text);
+  StatusOr<Pattern> pattern = Pattern::Create(expression.text);
   if (pattern.ok()) {
     expression.pattern = *std::move(pattern);
   } else {

@@ -36,8 +36,8 @@ void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
   if (sign.file->every > kFileEveryMost) faults.Add("every", "is past 1h");
   if (sign.file->capture) {
     if (!sign.file->row.empty()) faults.Add("capture", "and row say both where the number is");
-    const Pattern* pattern = sign.file->capture->pattern.get();
-    if (pattern != nullptr && pattern->groups() != 1) {
+    const std::optional<Pattern>& pattern = sign.file->capture->pattern;
+    if (pattern && pattern->groups() != 1) {
       faults.Add("capture", "has not exactly one group: (...) is the number, (?:...) is none");
     }
   }
@@ -103,8 +103,8 @@ void CheckKernelSource(const SignSpec& sign, RuleFaults& faults) {
   if (driver.empty() || driver.find_first_of(" :") != std::string::npos) {
     faults.Add("driver", "is no name of a driver like mlx5_core");
   }
-  const Pattern* pattern = sign.kernel->line.pattern.get();
-  if (pattern != nullptr && pattern->groups() > 1) {
+  const std::optional<Pattern>& pattern = sign.kernel->line.pattern;
+  if (pattern && pattern->groups() > 1) {
     faults.Add("line", "has more than one group: (...) is the number, (?:...) is none");
   }
 }

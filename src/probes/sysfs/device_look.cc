@@ -98,7 +98,7 @@ FileNumber NumberOfWord(std::string_view line, const FileSource& source) {
 
 FileNumber NumberIn(std::string_view text, const FileSource& source) {
   std::optional<std::string_view> line;
-  if (source.capture && source.capture->pattern != nullptr) {
+  if (source.capture && source.capture->pattern) {
     const Pattern::Found found = source.capture->pattern->Find(text);
     if (found.matches) line = LineOf(found.text, "");
   } else {
