@@ -48,9 +48,13 @@ class DeviceSigns {
   const RuleTable* rules_;
   SysfsDevice device_;
   std::optional<WallTime> gone_;  // the last look, where its directory was not there
-  // Signs that had a value: as they were read last, with the error where that failed. `expected` is
+  // A sign that had a value: as it was read last, with the error where that failed. `expected` is
   // the last one that was known.
-  std::map<std::string, Sign> last_;
+  struct Last {
+    Sign sign{};
+    bool read = false;  // by the look that is being taken
+  };
+  std::map<std::string, Last> last_;
   std::set<std::string> unknown_;  // shown with an error since they were read
 };
 

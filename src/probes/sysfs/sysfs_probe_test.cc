@@ -27,9 +27,11 @@ rules:
 class Sink final : public SignSink {
  public:
   void OnSigns(std::vector<Sign> signs) override {
+    ++calls;
     for (Sign& sign : signs) all.push_back(std::move(sign));
   }
   std::vector<Sign> all;
+  int calls = 0;
 };
 
 class SysfsProbeTest : public ::testing::Test {
@@ -128,6 +130,30 @@ TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
   ASSERT_FALSE(sink_.all.empty()) << "what came late is shown at once";
   EXPECT_EQ(sink_.all.front().device, "a");
   EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 0);
+}
+
+TEST_F(SysfsProbeTest, LooksThatEndWithinAMomentAreGivenOnTogether) {
+  QueueOf(0).Hang();
+  QueueOf(1).Hang();
+  Look("a", "width");
+  QueueOf(1).GoOn();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(sink_.calls, 0) << "the other may end at once";
+  QueueOf(0).GoOn();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(sink_.calls, 1);
+  EXPECT_EQ(sink_.all.front().device, "b");
+  EXPECT_EQ(sink_.all.back().device, "a");
+}
+
+TEST_F(SysfsProbeTest, ALookWaitsAMomentAtMostForOthers) {
+  QueueOf(0).Hang();
+  QueueOf(1).Hang();
+  Look("a", "width");
+  QueueOf(1).GoOn();
+  loop_.Advance(10ms);
+  EXPECT_EQ(sink_.calls, 1);
+  EXPECT_EQ(sink_.all.front().device, "b");
 }
 
 TEST_F(SysfsProbeTest, ADeviceThatHangsMakesEachSignThatItHadUnknownOnce) {
