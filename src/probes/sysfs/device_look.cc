@@ -184,8 +184,8 @@ SignReading Pick(Several several, SignReading a, SignReading b) {
   GALEN_UNREACHABLE();
 }
 
-SignReading ReadSign(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
-                     const BeforeRead& before_read) {
+SignReading ReadAllOf(const SysfsFiles& files, const SysfsDirectory& directory,
+                      const SignSpec& sign, const BeforeRead& before_read) {
   before_read(sign.name, sign.file->path);
   const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory.path, sign.file->path);
   if (!found.ok()) return {.sign = sign.name, .error = found.status().message()};
@@ -197,9 +197,18 @@ SignReading ReadSign(const SysfsFiles& files, const SysfsDirectory& directory, c
     if (!one.value) continue;
     all = all.value ? Pick(sign.file->several, std::move(all), std::move(one)) : std::move(one);
   }
-  constexpr std::size_t kRawBytesMax = 160;  // people read it in one line
-  if (all.raw.size() > kRawBytesMax) all.raw = CutText(all.raw, kRawBytesMax);
   return all;
+}
+
+SignReading ReadSign(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
+                     const BeforeRead& before_read) {
+  const std::string& path = sign.file->path;
+  const bool one = path.find('*') == std::string::npos && !path.ends_with('/');
+  SignReading reading = one ? ReadOne(files, directory, sign, {.path = path}, before_read)
+                            : ReadAllOf(files, directory, sign, before_read);
+  constexpr std::size_t kRawBytesMax = 160;  // people read it in one line
+  if (reading.raw.size() > kRawBytesMax) reading.raw = CutText(reading.raw, kRawBytesMax);
+  return reading;
 }
 
 }  // namespace

@@ -36,18 +36,16 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
   return signs;
 }
 
-std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
+void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs) {
   Sign present = MakeSign("present", now);
   present.value = look.present ? 1.0 : 0.0;
   if (!look.present) present.raw = fmt::format("sysfs: no directory {}", device_.path);
-  std::vector<Sign> signs;
-  signs.reserve(look.readings.size() + 2);
   signs.push_back(std::move(present));
   const std::optional<WallTime> gone = gone_;
   gone_ = look.present ? std::nullopt : std::optional(now);
   if (!look.present) {
     for (Sign& sign : Unknown("", "its directory is gone", now)) signs.push_back(std::move(sign));
-    return signs;
+    return;
   }
   if (gone) {
     // Counters begin anew, and what was found of the device before it left is over. It came back
@@ -67,7 +65,6 @@ std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
     // No second reading, which alone could confirm the first.
     signs.back().look = Sign::Look::kAgain;
   }
-  return signs;
 }
 
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {

@@ -33,9 +33,9 @@ class DeviceSigns {
   DeviceSigns(const RuleTable& rules, SysfsDevice device)
       : rules_(&rules), device_(std::move(device)) {}
 
-  // What a look showed at `now`. Signs that it did not read are as they were. One that was unknown
-  // and of which the device has nothing is shown as absent, once.
-  std::vector<Sign> Take(const DeviceLook& look, WallTime now);
+  // Adds what a look showed at `now`. Signs that it did not read are as they were. One that was
+  // unknown and of which the device has nothing is shown as absent, once.
+  void Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs);
   // Nobody knows any more: `sign`, and all that had a value.
   std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 

@@ -63,9 +63,6 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
 
 StatusOr<std::vector<FoundPath>> FindPaths(const SysfsFiles& files, const std::string& directory,
                                            std::string_view pattern) {
-  // Most have none, and are asked for at each look.
-  const bool starred = pattern.find('*') != std::string_view::npos;
-  if (!starred && !pattern.ends_with('/')) return {{{.path = std::string(pattern)}}};
   std::vector<FoundPath> found{{}};
   std::string_view rest = pattern;
   while (!rest.empty()) {

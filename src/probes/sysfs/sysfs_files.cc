@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,8 +65,8 @@ StatusOr<std::vector<std::string>> RealSysfs::List(const std::string& directory)
 }
 
 bool RealSysfs::IsDirectory(const std::string& path) const {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 std::string RealSysfs::Resolve(const std::string& path) const {

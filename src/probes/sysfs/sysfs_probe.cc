@@ -38,7 +38,7 @@ struct SysfsProbe::Look {
   }
 
   const Time started;
-  Mutex mu;
+  Mutex mu;  // the thread says where it is, and the loop may ask
   Place place GALEN_GUARDED_BY(mu);
 };
 
@@ -121,9 +121,7 @@ void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
   }
   // Whatever is back may be another device: all of it is read at once.
   if (!result.present) watched.next.clear();
-  for (Sign& sign : watched.signs.Take(result, parts_.loop.WallNow())) {
-    ready_.push_back(std::move(sign));
-  }
+  watched.signs.Take(result, parts_.loop.WallNow(), ready_);
   if (!observing_) Flush();
 }
 

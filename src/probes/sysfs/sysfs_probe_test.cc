@@ -68,6 +68,11 @@ class SysfsProbeTest : public ::testing::Test {
     loop_.Advance(2s);
     return StateAfter(*probe_.Observe());
   }
+  std::vector<Sign> Take(DeviceSigns& device, const DeviceLook& look) const {
+    std::vector<Sign> signs;
+    device.Take(look, loop_.WallNow(), signs);
+    return signs;
+  }
   FakeDiskQueue& QueueOf(std::size_t index) { return *queues_.at(index); }
 
   FakeLoop loop_;
@@ -170,9 +175,8 @@ TEST_F(SysfsProbeTest, ADeviceThatHangsMakesEachSignThatItHadUnknownOnce) {
 
 TEST_F(SysfsProbeTest, TheSignOfAFileThatHangsIsUnknownOnceToo) {
   DeviceSigns device(rules_, {"a", "d/a"});
-  device.Take({.present = true,
-               .readings = {{.sign = "errors", .value = 1}, {.sign = "width", .value = 16}}},
-              loop_.WallNow());
+  Take(device, {.present = true,
+                .readings = {{.sign = "errors", .value = 1}, {.sign = "width", .value = 16}}});
   const std::vector<Sign> unknown = device.Unknown("width", "hangs", loop_.WallNow());
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "width");
@@ -239,9 +243,9 @@ TEST_F(SysfsProbeTest, ALookThatWasLateAtAFileWhichTheDeviceHasNotIsForgottenByT
   DeviceSigns device(rules_, {"a", "d/a"});
   const DeviceLook look{.present = true,
                         .readings = {{.sign = "width", .value = 16}, {.sign = "slow"}}};
-  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+  EXPECT_EQ(StateAfter(Take(device, look)), HealthState::kHealthy);
   EXPECT_EQ(StateAfter(device.Unknown("slow", "late", loop_.WallNow())), HealthState::kUnknown);
-  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+  EXPECT_EQ(StateAfter(Take(device, look)), HealthState::kHealthy);
 }
 
 TEST_F(SysfsProbeTest, ADeviceThatIsBackHasItsSeldomReadSignsReadAtOnce) {
