@@ -1,6 +1,7 @@
 // galen-driver: a DRA driver with device health, for simulated GPUs, network interfaces, NVIDIA
 // GPUs, PCI devices and whatever has files below /sys.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,9 @@ void EndProcess(int code, std::string_view sentence) {
 
 int main(int argc, char** argv) {
   using galen::device_driver::DriverConfig;
+  // A device has a thread that reads its files and sleeps. Left to itself glibc gives each thread a
+  // heap of its own, up to eight for each processor, and what was once used of it stays resident.
+  mallopt(M_ARENA_MAX, 1);
   galen::Flags flags("galen-driver", "A DRA driver that reports the health of its devices",
                      std::string(galen::kVersion));
   std::deque<DriverConfig> configs;  // one for each kind; never moved: its flags point into it

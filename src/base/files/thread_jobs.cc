@@ -10,7 +10,7 @@ void ThreadJobs::Give(Task work, Task done) {
     jobs_.push_back({std::move(work), std::move(done)});
     ++undone_;
   }
-  given_.release();
+  given_.notify_one();
 }
 
 bool ThreadJobs::idle() const {
@@ -23,15 +23,15 @@ void ThreadJobs::Abandon() {
     MutexLock lock(mu_);
     loop_ = nullptr;
   }
-  given_.release();
+  given_.notify_one();
 }
 
 void ThreadJobs::Work() {
   while (true) {
-    given_.acquire();
     Job job;
     {
       MutexLock lock(mu_);
+      while (jobs_.empty() && loop_ != nullptr) given_.wait(mu_);
       if (loop_ == nullptr) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();

@@ -2,9 +2,9 @@
 // DetachedQueue have in common. Used by the loop's thread and by the one that calls Work.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <semaphore>
 
 #include "base/loop/loop.h"
 #include "base/mutex.h"
@@ -38,7 +38,10 @@ class ThreadJobs {
   Loop* loop_ GALEN_GUARDED_BY(mu_);  // null: nobody waits any more
   std::deque<Job> jobs_ GALEN_GUARDED_BY(mu_);
   std::size_t undone_ GALEN_GUARDED_BY(mu_) = 0;
-  std::counting_semaphore<> given_{0};
+  // Work was given, or nobody waits any more. Not a semaphore: libstdc++'s yields the processor
+  // again and again before it sleeps, which for a thread that has one thing to do each few seconds
+  // is most of what it costs.
+  std::condition_variable_any given_;
 };
 
 }  // namespace galen

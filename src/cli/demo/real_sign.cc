@@ -25,7 +25,7 @@ std::string Show(const probes::SysfsFiles& files, const std::string& root, const
   if (!rules.ok() || !devices.ok()) return "";
   const probes::SignSpec* spec = rules->FindSign(source.sign);
   for (const probes::FoundPath& device : *devices) {
-    const probes::DeviceLook look = probes::LookAtDevice(files, root + "/" + device.path, {*spec},
+    const probes::DeviceLook look = probes::LookAtDevice(files, root + "/" + device.path, {spec},
                                                          [](const auto&, const auto&) {});
     if (look.readings.empty() || !look.readings.front().value) continue;
     const probes::SignReading& reading = look.readings.front();

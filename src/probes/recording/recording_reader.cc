@@ -128,13 +128,14 @@ void RecordingReader::AddRecord(const KernelRecord& record, const std::string& p
 
 StatusOr<std::map<std::string, DeviceLook>> RecordingReader::LooksOf(const std::string& step) {
   const std::string root = directory_ + "/" + step;
+  const std::vector<const SignSpec*> signs = WithFiles(rules_.signs);
   std::map<std::string, DeviceLook> looks;
   // An empty directory is a step in which no device is there.
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(root));
   for (const std::string& name : names) {
     if (files_.IsDirectory(root + "/" + name)) {
       CheckFiles(step, name);
-      looks[name] = LookAtDevice(files_, root + "/" + name, rules_.signs,
+      looks[name] = LookAtDevice(files_, root + "/" + name, signs,
                                  [](const std::string&, const std::string&) {});
     } else if (name != kSignsFile && name != kKernelLogFile) {
       Note(name, fmt::format("{}/{} counts for nothing: a step has {}, {} and a directory for each "

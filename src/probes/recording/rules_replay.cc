@@ -127,9 +127,7 @@ class Player {
     for (auto& [name, device] : devices_) {
       const auto look = step.looks.find(name);
       const DeviceLook shown = look == step.looks.end() ? DeviceLook() : look->second;
-      for (Sign& sign : device.Take(Due(name, shown, at), AtTime(at).wall)) {
-        signs.push_back(std::move(sign));
-      }
+      device.Take(Due(name, shown, at), AtTime(at).wall, signs);
     }
     for (const HealthChange& change : engine_.Evaluate(signs, AtTime(at)).changes) {
       NoteUnknown(change, at);

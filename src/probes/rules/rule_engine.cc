@@ -61,16 +61,16 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
 
 Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& at) {
   Evaluation evaluation;
-  // All values are noted before any rule is looked at: a rule's condition may be about a later
-  // sign.
-  for (const Sign& sign : signs) Note(sign);
-  for (const Sign& sign : signs) {
-    const auto use = signs_.find(sign.name);
+  FindSubjects(signs);
+  // First all values, so that a condition sees its sign whichever comes first.
+  for (std::size_t i = 0; i < signs.size(); ++i) Note(signs[i], subjects_[i]);
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    const auto& [use, devices] = subjects_[i];
     // A probe may read more than this table has rules for.
-    if (use == signs_.end()) continue;
-    for (auto& [name, device] : DevicesOf(sign)) {
-      device.awaited.erase(sign.name);
-      Apply(device, sign, use->second, at, evaluation);
+    if (use == nullptr) continue;
+    for (auto& [name, device] : devices) {
+      device.awaited.erase(signs[i].name);
+      Apply(device, signs[i], *use, at, evaluation);
     }
   }
   // All devices, not only those with signs: time has passed for every one.
@@ -78,14 +78,26 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
   return evaluation;
 }
 
-void RuleEngine::Note(const Sign& sign) {
-  const auto found = signs_.find(sign.name);
-  if (found == signs_.end()) return;
-  const SignUse& use = found->second;
+void RuleEngine::FindSubjects(const std::vector<Sign>& signs) {
+  subjects_.clear();
+  const Sign* before = nullptr;
+  for (const Sign& sign : signs) {
+    const auto use = signs_.find(sign.name);
+    // The signs of a device come one after the other.
+    const bool same = before != nullptr && before->device == sign.device;
+    subjects_.push_back({use == signs_.end() ? nullptr : &use->second,
+                         same ? subjects_.back().devices : DevicesOf(sign)});
+    before = &sign;
+  }
+}
+
+void RuleEngine::Note(const Sign& sign, const Subject& subject) {
+  if (subject.use == nullptr) return;
+  const SignUse& use = *subject.use;
   if (!use.is_condition && !use.has_baseline && !use.peers) return;
   const bool known = sign.error.empty() && !sign.absent;
   const std::optional<double> number = known ? NumberOf(sign) : std::nullopt;
-  for (auto& [name, device] : DevicesOf(sign)) {
+  for (auto& [name, device] : subject.devices) {
     if (use.peers && device.model) peers_[*device.model * peer_signs_ + *use.peers].Forget();
     if (!number) {
       // Its peers' readings, which may come before it, must not be held against an old one.
@@ -134,7 +146,8 @@ std::ranges::subrange<RuleEngine::Devices::iterator> RuleEngine::DevicesOf(const
 void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& use,
                               const Instant& at) {
   // The empty name is the probe as a whole: a single reading shows that it reads again.
-  const bool was_unreadable = device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
+  const bool was_unreadable = !device.unreadable.empty() &&
+                              device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
   if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
     device.good_since = sign.time;
     // That a first look finds nothing is no news.
@@ -327,9 +340,9 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kPeersMissing, trouble.error, trouble.since);
   }
   // A first bad reading that waits out its debounce is no proof of health either.
-  const bool in_doubt = std::any_of(device.tracks.begin(), device.tracks.end(),
-                                    [](const auto& entry) { return entry.second.in_doubt(); });
-  if (device.health.state == HealthState::kUnknown && in_doubt) {
+  const auto in_doubt = [](const auto& entry) { return entry.second.in_doubt(); };
+  if (device.health.state == HealthState::kUnknown &&
+      std::ranges::any_of(device.tracks, in_doubt)) {
     return UnknownHealth(device, cause_code::kNotProbed,
                          "its first readings look bad and are being confirmed",
                          device.health.since);

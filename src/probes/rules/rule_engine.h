@@ -3,7 +3,6 @@
 // is Unknown, because silence does not mean health. No clock, no I/O: `at` is an argument.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -139,14 +138,14 @@ class RuleTrack {
   HealthState StateAt(double share) const;
 
   const Rule* rule_;
-  Sign last_;
+  Sign last_;  // the newest that matched, or that came while there was a finding
   double best_ = 0;
   // Towards a finding.
   std::optional<Time> matching_since_;
   WallTime first_match_{};
   // Readings that matched, one after another.
   int streak_ = 0;
-  std::deque<Hit> hits_;         // at most rule.count
+  std::vector<Hit> hits_;        // at most rule.count
   std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
   // The identity of a finding.
   std::optional<Finding> finding_;
@@ -268,14 +267,22 @@ class RuleEngine {
   };
   using Devices = std::map<std::string, Device, std::less<>>;
 
+  // What a sign is about, looked up once for all that is done with it.
+  struct Subject {
+    const SignUse* use = nullptr;  // null: the table does not know it
+    std::ranges::subrange<Devices::iterator> devices{};
+  };
+
   // What is derived from the table.
   void ReadTable();
   // The device's tracks by the present table, from those by the one before.
   void MoveTracks(Device& device, const RuleTable& before, const Instant& at);
+  // Of each sign, in order.
+  void FindSubjects(const std::vector<Sign>& signs);
   // The devices that a sign is about: one, all or none.
   std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
   // What later signs and rules of the same look compare with.
-  void Note(const Sign& sign);
+  void Note(const Sign& sign, const Subject& subject);
   void Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
              Evaluation& evaluation);
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
@@ -318,6 +325,8 @@ class RuleEngine {
   std::size_t peer_signs_ = 0;
   std::vector<std::vector<std::size_t>> superseders_;  // of each rule, the rules that name it
   Devices devices_;
+  // Of the signs that are evaluated; kept for its memory alone.
+  std::vector<Subject> subjects_;
 };
 
 }  // namespace galen::probes

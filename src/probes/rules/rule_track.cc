@@ -88,12 +88,12 @@ void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   if (const std::optional<double> value = NumberOf(sign); rise != nullptr && value) {
     Remember(*rise, *value, at.now);
   }
+  const bool matches = Matches(sign, best);
+  if (!finding_ && !matches) return Pause();
   last_ = sign;
   best_ = best;
-  const bool matches = Matches(sign, best);
   // Entering and leaving never happen on one reading.
   if (finding_) return WatchForEnd(sign, matches, at);
-  if (!matches) return Pause();
   // That is no second reading; a rule that was paused, though, begins with it.
   if (matching_since_ && sign.look == Sign::Look::kAgain) return;
   if (!matching_since_) {
@@ -143,7 +143,7 @@ void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
   if (finding_) return;
   hits_.push_back(hit);
   // The last `count` hits are enough to know whether so many lie within the window.
-  while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
+  if (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.erase(hits_.begin());
   const bool enough = hits_.size() == static_cast<std::size_t>(rule_->count);
   if (enough && (rule_->count == 1 || hit.at - hits_.front().at <= rule_->window)) {
     Enter(sign, sign.time);
@@ -294,7 +294,8 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
   };
   last_event_ = HitAt(time(saved["lastEvent"]), at);
   for (const Json& hit : saved["hits"].items()) hits_.push_back(HitAt(time(hit), at));
-  while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
+  const auto most = static_cast<std::ptrdiff_t>(rule_->count);
+  if (std::ssize(hits_) > most) hits_.erase(hits_.begin(), hits_.end() - most);
   if (saved.Has("since")) {
     const double share = saved["share"].AsDouble(1.0);
     finding_ = Finding{.state = StateAt(share),

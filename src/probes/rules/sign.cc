@@ -28,7 +28,14 @@ std::optional<std::int64_t> WholeNumberOf(const Sign& sign) {
 }
 
 // Enough for any counter that people read, too little for the noise of a binary fraction.
-std::string NumberText(double number) { return fmt::format("{:.10g}", number); }
+std::string NumberText(double number) {
+  // Most are whole, and cost less so.
+  constexpr double kDigitsMost = 1e10;
+  if (std::fabs(number) < kDigitsMost && std::trunc(number) == number) {
+    return fmt::to_string(static_cast<std::int64_t>(number));
+  }
+  return fmt::format("{:.10g}", number);
+}
 
 std::string ValueText(const Sign& sign) {
   if (const double* number = std::get_if<double>(&sign.value)) return NumberText(*number);

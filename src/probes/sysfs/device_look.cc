@@ -112,9 +112,9 @@ FileNumber NumberIn(std::string_view text, const FileSource& source) {
   return {.value = *number};
 }
 
-FileNumber ReadNumber(const SysfsFiles& files, const std::string& directory,
+FileNumber ReadNumber(const SysfsFiles& files, const SysfsDirectory& directory,
                       const std::string& file, const FileSource& source) {
-  const StatusOr<std::string> text = files.Read(directory + "/" + file);
+  const StatusOr<std::string> text = files.ReadIn(directory, file);
   if (text.status().code() == Code::kNotFound) return {};
   if (!text.ok()) return {.error = text.status().message()};
   FileNumber number = NumberIn(*text, source);
@@ -128,7 +128,7 @@ bool IsInBounds(const SignSpec& sign, double value) {
 }
 
 // One of the files that a sign's pattern names.
-SignReading ReadOne(const SysfsFiles& files, const std::string& directory, const SignSpec& sign,
+SignReading ReadOne(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
                     const FoundPath& found, const BeforeRead& before_read) {
   const FileSource& source = *sign.file;
   before_read(sign.name, found.path);
@@ -184,10 +184,10 @@ SignReading Pick(Several several, SignReading a, SignReading b) {
   GALEN_UNREACHABLE();
 }
 
-SignReading ReadSign(const SysfsFiles& files, const std::string& directory, const SignSpec& sign,
-                     const BeforeRead& before_read) {
+SignReading ReadAllOf(const SysfsFiles& files, const SysfsDirectory& directory,
+                      const SignSpec& sign, const BeforeRead& before_read) {
   before_read(sign.name, sign.file->path);
-  const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory, sign.file->path);
+  const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory.path, sign.file->path);
   if (!found.ok()) return {.sign = sign.name, .error = found.status().message()};
   SignReading all{.sign = sign.name};
   for (const FoundPath& each : *found) {
@@ -197,9 +197,18 @@ SignReading ReadSign(const SysfsFiles& files, const std::string& directory, cons
     if (!one.value) continue;
     all = all.value ? Pick(sign.file->several, std::move(all), std::move(one)) : std::move(one);
   }
-  constexpr std::size_t kRawBytesMax = 160;  // people read it in one line
-  all.raw = CutText(all.raw, kRawBytesMax);
   return all;
+}
+
+SignReading ReadSign(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
+                     const BeforeRead& before_read) {
+  const std::string& path = sign.file->path;
+  const bool one = path.find('*') == std::string::npos && !path.ends_with('/');
+  SignReading reading = one ? ReadOne(files, directory, sign, {.path = path}, before_read)
+                            : ReadAllOf(files, directory, sign, before_read);
+  constexpr std::size_t kRawBytesMax = 160;  // people read it in one line
+  if (reading.raw.size() > kRawBytesMax) reading.raw = CutText(reading.raw, kRawBytesMax);
+  return reading;
 }
 
 }  // namespace
@@ -209,12 +218,22 @@ StatusOr<std::optional<double>> NumberInFile(std::string_view text, std::string_
   return line ? NumberOfLine(*line) : std::optional<double>();
 }
 
-DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
-                        const std::vector<SignSpec>& signs, const BeforeRead& before_read) {
-  DeviceLook look{.present = files.IsDirectory(directory)};
-  if (!look.present) return look;
+std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs) {
+  std::vector<const SignSpec*> with_files;
   for (const SignSpec& sign : signs) {
-    if (sign.file) look.readings.push_back(ReadSign(files, directory, sign, before_read));
+    if (sign.file) with_files.push_back(&sign);
+  }
+  return with_files;
+}
+
+DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
+                        const std::vector<const SignSpec*>& signs, const BeforeRead& before_read) {
+  const std::optional<SysfsDirectory> opened = files.Open(directory);
+  DeviceLook look{.present = opened.has_value()};
+  if (!look.present) return look;
+  look.readings.reserve(signs.size());
+  for (const SignSpec* sign : signs) {
+    look.readings.push_back(ReadSign(files, *opened, *sign, before_read));
   }
   return look;
 }

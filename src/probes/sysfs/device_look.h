@@ -36,9 +36,12 @@ struct DeviceLook {
 // hangs, should it never return.
 using BeforeRead = std::function<void(const std::string& sign, const std::string& file)>;
 
-// Reads the signs that have a file; the others are left out.
+// Those that have a file, in order. `signs` is lent.
+std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
+
+// Reads these signs. REQUIRES: each has a file.
 DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
-                        const std::vector<SignSpec>& signs, const BeforeRead& before_read);
+                        const std::vector<const SignSpec*>& signs, const BeforeRead& before_read);
 
 // The number in a file's text: of its first line, or of the line that begins with `row`; "16.0 GT/s
 // PCIe" is 16, "4: ACTIVE" 4, "0x10" 16. nullopt when there is no such row, or the kernel says that

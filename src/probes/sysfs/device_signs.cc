@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <utility>
 
 namespace galen::probes {
@@ -37,16 +36,16 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
   return signs;
 }
 
-std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
+void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs) {
   Sign present = MakeSign("present", now);
   present.value = look.present ? 1.0 : 0.0;
   if (!look.present) present.raw = fmt::format("sysfs: no directory {}", device_.path);
-  std::vector<Sign> signs{std::move(present)};
+  signs.push_back(std::move(present));
   const std::optional<WallTime> gone = gone_;
   gone_ = look.present ? std::nullopt : std::optional(now);
   if (!look.present) {
     for (Sign& sign : Unknown("", "its directory is gone", now)) signs.push_back(std::move(sign));
-    return signs;
+    return;
   }
   if (gone) {
     // Counters begin anew, and what was found of the device before it left is over. It came back
@@ -58,51 +57,51 @@ std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
     reset.raw = fmt::format("sysfs: {} is back", device_.path);
     signs.push_back(std::move(reset));
   }
-  std::set<std::string> read;
-  for (const SignReading& reading : look.readings) {
-    read.insert(reading.sign);
-    TakeReading(reading, now, signs);
-  }
+  for (const SignReading& reading : look.readings) TakeReading(reading, now, signs);
   // What is read more seldom is still as it was: silence would make the device unknown.
-  for (const auto& [name, last] : last_) {
-    if (read.contains(name)) continue;
-    signs.push_back(last);
+  for (auto& [name, last] : last_) {
+    if (std::exchange(last.read, false)) continue;
+    signs.push_back(last.sign);
     // No second reading, which alone could confirm the first.
     signs.back().look = Sign::Look::kAgain;
   }
-  return signs;
 }
 
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {
-  const auto last = last_.find(reading.sign);
-  const bool known = last != last_.end();
+  const auto known = last_.find(reading.sign);
+  Last* last = known == last_.end() ? nullptr : &known->second;
+  if (last != nullptr) last->read = true;
   std::string error = reading.error;
   // A file that this device never had is no sign of it; one that it had is missed, and so is its
   // limit: without one no rule matches, and a fault would pass for over.
-  if (error.empty() && known && !reading.value) error = "the kernel gives no value any more";
-  if (error.empty() && known && last->second.expected && !reading.expected) {
+  if (error.empty() && last != nullptr && !reading.value)
+    error = "the kernel gives no value any more";
+  if (error.empty() && last != nullptr && last->sign.expected && !reading.expected) {
     error = "the kernel gives no limit for it any more";
   }
   if (!error.empty()) {
     Sign sign = MakeUnknown(reading.sign, error, now);
-    if (known) {
-      sign.expected = last->second.expected;
-      last->second = sign;
+    if (last != nullptr) {
+      sign.expected = last->sign.expected;
+      last->sign = sign;
     }
     signs.push_back(std::move(sign));
     return;
   }
   const bool was_unknown = unknown_.erase(reading.sign) > 0;
-  Sign sign = MakeSign(reading.sign, now);
   if (reading.value) {
-    sign.value = *reading.value;
-    sign.expected = reading.expected;
-    sign.raw = "sysfs: " + reading.raw;
-    last_[reading.sign] = sign;
-    signs.push_back(std::move(sign));
+    if (last == nullptr) {
+      last = &last_.emplace(reading.sign, Last{MakeSign(reading.sign, now), true}).first->second;
+    }
+    last->sign.time = now;
+    last->sign.error.clear();
+    last->sign.value = *reading.value;
+    last->sign.expected = reading.expected;
+    last->sign.raw = "sysfs: " + reading.raw;
+    signs.push_back(last->sign);
   } else if (was_unknown) {
-    sign.absent = true;
-    signs.push_back(std::move(sign));
+    signs.push_back(MakeSign(reading.sign, now));
+    signs.back().absent = true;
   }
 }
 

@@ -58,8 +58,9 @@ TEST(NvmeSmart, ARefusalIsAnErrorOfEachOfItsSigns) {
   const auto look = [&] {
     std::string said;
     for (const SignReading& reading :
-         LookAtDevice(files, "/sys/class/nvme/nvme0", rules->signs, [](const auto&, const auto&) {
-         }).readings) {
+         LookAtDevice(files, "/sys/class/nvme/nvme0", WithFiles(rules->signs),
+                      [](const auto&, const auto&) {})
+             .readings) {
       if (reading.sign.starts_with("smart-")) said += reading.error + (reading.value ? "!" : ".");
     }
     return said;

@@ -4,13 +4,22 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/status.h"
 
 namespace galen::probes {
+
+// A directory whose files are read one after the other. Held for one look: a device that comes back
+// has another one.
+struct SysfsDirectory {
+  std::string path{};
+  Fd fd{};  // where it is open, the way to its files is not walked again for each; may be empty
+};
 
 class SysfsFiles {
  public:
@@ -21,6 +30,15 @@ class SysfsFiles {
   // Names in order, without "." and ".."; NotFound when there is no such directory.
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) const = 0;
   virtual bool IsDirectory(const std::string& path) const = 0;
+  // nullopt where IsDirectory says no.
+  virtual std::optional<SysfsDirectory> Open(const std::string& path) const {
+    return IsDirectory(path) ? std::optional(SysfsDirectory{path}) : std::nullopt;
+  }
+  // Read() of a file below the directory.
+  virtual StatusOr<std::string> ReadIn(const SysfsDirectory& directory,
+                                       const std::string& file) const {
+    return Read(directory.path + "/" + file);
+  }
   // The path without links; "" when there is nothing.
   virtual std::string Resolve(const std::string& path) const = 0;
 };
@@ -48,6 +66,9 @@ class RealSysfs final : public SysfsFiles {
   StatusOr<std::string> Read(const std::string& path) const override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) const override;
   bool IsDirectory(const std::string& path) const override;
+  std::optional<SysfsDirectory> Open(const std::string& path) const override;
+  StatusOr<std::string> ReadIn(const SysfsDirectory& directory,
+                               const std::string& file) const override;
   std::string Resolve(const std::string& path) const override;
 };
 

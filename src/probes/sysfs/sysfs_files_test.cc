@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -22,6 +23,7 @@ struct OnDisk {
     std::filesystem::create_directories(std::filesystem::path(directory.Path(name)).parent_path());
     std::ofstream(directory.Path(name)) << text;
   }
+  void Remove(const std::string& name) { std::filesystem::remove(directory.Path(name)); }
   void Link(const std::string& name, const std::string& to) {
     std::filesystem::create_symlink(directory.Path(to), directory.Path(name));
   }
@@ -34,6 +36,7 @@ struct InMemory {
   void Put(const std::string& name, const std::string& text) {
     files.files[root + "/" + name] = text;
   }
+  void Remove(const std::string& name) { files.files.erase(root + "/" + name); }
   void Link(const std::string& name, const std::string& to) {
     files.links[root + "/" + name] = root + "/" + to;
   }
@@ -97,6 +100,69 @@ TYPED_TEST(SysfsContract, RefusesAFileThatIsTooLongForAnAttribute) {
   this->place_.Put("more", std::string(kSysfsFileBytesMax + 1, '1'));
   EXPECT_EQ(this->files().Read(this->Path("most"))->size(), kSysfsFileBytesMax);
   EXPECT_EQ(this->files().Read(this->Path("more")).status().code(), Code::kResourceExhausted);
+}
+
+TYPED_TEST(SysfsContract, ReadsTheFilesOfADirectoryThatWasOpened) {
+  this->place_.Put("d/f", "16\n");
+  this->place_.Put("d/below/g", "17\n");
+  this->place_.Put("d/more", std::string(kSysfsFileBytesMax + 1, '1'));
+  const std::optional<SysfsDirectory> d = this->files().Open(this->Path("d"));
+  ASSERT_TRUE(d);
+  EXPECT_EQ(*this->files().ReadIn(*d, "f"), "16\n");
+  EXPECT_EQ(*this->files().ReadIn(*d, "below/g"), "17\n");
+  EXPECT_EQ(this->files().ReadIn(*d, "g").status().code(), Code::kNotFound);
+  EXPECT_EQ(this->files().ReadIn(*d, "more").status().code(), Code::kResourceExhausted);
+  const Status directory = this->files().ReadIn(*d, "below").status();
+  EXPECT_EQ(directory, this->files().Read(this->Path("d/below")).status()) << "with the whole path";
+  EXPECT_FALSE(directory.ok());
+}
+
+TYPED_TEST(SysfsContract, WhatIsNoDirectoryCannotBeOpened) {
+  this->place_.Put("d/f", "16\n");
+  EXPECT_FALSE(this->files().Open(this->Path("e")));
+  EXPECT_FALSE(this->files().Open(this->Path("d/f")));
+}
+
+TYPED_TEST(SysfsContract, AnOpenDirectoryShowsAFileThatVanishesAndComesAgain) {
+  this->place_.Put("d/f", "16\n");
+  this->place_.Put("d/g", "1\n");
+  const std::optional<SysfsDirectory> d = this->files().Open(this->Path("d"));
+  EXPECT_EQ(*this->files().ReadIn(*d, "f"), "16\n");
+  this->place_.Remove("d/f");
+  EXPECT_EQ(this->files().ReadIn(*d, "f").status().code(), Code::kNotFound);
+  this->place_.Put("d/f", "8\n");
+  EXPECT_EQ(*this->files().ReadIn(*d, "f"), "8\n");
+}
+
+TEST(RealSysfs, ADirectoryInTheOnesPlaceIsReadOnceItIsOpenedAnew) {
+  OnDisk place;
+  place.Put("d/f", "16\n");
+  const std::optional<SysfsDirectory> before = place.files.Open(place.root + "/d");
+  std::filesystem::rename(place.root + "/d", place.root + "/gone");
+  EXPECT_FALSE(place.files.Open(place.root + "/d"));
+  place.Put("d/f", "8\n");
+  EXPECT_EQ(*place.files.ReadIn(*before, "f"), "16\n") << "one look is at one device";
+  const std::optional<SysfsDirectory> after = place.files.Open(place.root + "/d");
+  EXPECT_EQ(*place.files.ReadIn(*after, "f"), "8\n");
+}
+
+TEST(RealSysfs, ADirectoryIsThereThoughNoDescriptorIs) {
+  OnDisk place;
+  place.Put("d/f", "16\n");
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  rlimit none = usual;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::optional<SysfsDirectory> d = place.files.Open(place.root + "/d");
+  const bool missing = place.files.Open(place.root + "/e").has_value();
+  const Status refused = place.files.ReadIn(*d, "f").status();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  ASSERT_TRUE(d);
+  EXPECT_FALSE(missing);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.code(), Code::kNotFound) << "it must not pass for a file that is missing";
+  EXPECT_EQ(*place.files.ReadIn(*d, "f"), "16\n");
 }
 
 // As a driver's code may: what stands in front of it is a thread of its own.

@@ -3,40 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <list>
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutex.h"
 
 namespace galen::probes {
 namespace {
 
 constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
+// What looks show is given on together with what others show that end until then: whoever judges
+// it goes through all devices each time.
+constexpr Duration kTogether = std::chrono::milliseconds(10);
 
 }  // namespace
 
 // How far the look of a device has come: the thread writes where it is, and the loop may ask.
 struct SysfsProbe::Look {
-  // Never changed once `now` points to it.
   struct Place {
+    bool begun = false;          // a thread is there
     std::string sign{}, file{};  // "" before the first file: it is at the directory itself
   };
 
   explicit Look(Time started_in) : started(started_in) {}
-  // On the thread.
   void GoTo(const std::string& sign, const std::string& file) {
-    passed.push_back({sign, file});
-    now = &passed.back();
+    MutexLock lock(mu);
+    place.begun = true;
+    place.sign = sign;
+    place.file = file;
+  }
+  Place Where() {
+    MutexLock lock(mu);
+    return place;
   }
 
   const Time started;
-  std::list<Place> passed;                  // the thread's own
-  std::atomic<const Place*> now = nullptr;  // null: no thread has begun
+  Mutex mu;  // the thread says where it is, and the loop may ask
+  Place place GALEN_GUARDED_BY(mu);
 };
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
-    : parts_(std::move(parts)), options_(std::move(options)) {
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      signs_(std::make_shared<const std::vector<SignSpec>>(parts_.rules.signs)) {
   parts_.metrics.DeclareGauge(kHangingReads,
                               "Devices with a file below /sys whose read has not returned.");
   CountHanging();
@@ -71,15 +80,14 @@ StatusOr<std::vector<Sign>> SysfsProbe::Observe() {
   return signs;
 }
 
-std::vector<SignSpec> SysfsProbe::Due(Watched& watched) {
-  std::vector<SignSpec> due;
+std::vector<const SignSpec*> SysfsProbe::Due(Watched& watched) {
+  std::vector<const SignSpec*> due;
   const Time now = parts_.loop.Now();
-  for (const SignSpec& sign : parts_.rules.signs) {
-    if (!sign.file) continue;
-    if (sign.file->every > Duration::zero()) {
-      Time& next = watched.next[sign.name];
+  for (const SignSpec* sign : WithFiles(*signs_)) {
+    if (sign->file->every > Duration::zero()) {
+      Time& next = watched.next[sign->name];
       if (now < next) continue;
-      next = now + sign.file->every;
+      next = now + sign->file->every;
     }
     due.push_back(sign);
   }
@@ -91,10 +99,11 @@ void SysfsProbe::Begin(Watched& watched) {
   watched.look = look.get();
   // The probe may be gone when it returns; the files outlive the process's threads.
   auto work = [look = std::move(look), &files = parts_.files,
-               directory = options_.root + "/" + watched.device.path, signs = Due(watched)] {
+               directory = options_.root + "/" + watched.device.path, signs = signs_,
+               due = Due(watched)] {
     look->GoTo("", "");
     return LookAtDevice(
-        files, directory, signs,
+        files, directory, due,
         [&look](const std::string& sign, const std::string& file) { look->GoTo(sign, file); });
   };
   RunFor(liveness_, *watched.queue, std::move(work),
@@ -112,15 +121,18 @@ void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
   }
   // Whatever is back may be another device: all of it is read at once.
   if (!result.present) watched.next.clear();
-  for (Sign& sign : watched.signs.Take(result, parts_.loop.WallNow())) {
-    ready_.push_back(std::move(sign));
-  }
+  watched.signs.Take(result, parts_.loop.WallNow(), ready_);
   if (!observing_) Flush();
 }
 
 void SysfsProbe::Flush() {
-  // Each new one takes the place of the last, which has not run: the looks of a moment go together.
-  flush_ = parts_.loop.After(Duration::zero(), [this] {
+  const Time now = parts_.loop.Now();
+  if (!flush_at_) flush_at_ = now + kTogether;
+  const bool last = std::ranges::none_of(
+      watched_, [](const auto& entry) { return entry.second.look != nullptr; });
+  // Each new one takes the place of the one before.
+  flush_ = parts_.loop.At(last ? now : *flush_at_, [this] {
+    flush_at_.reset();
     if (sink_ != nullptr && !ready_.empty()) sink_->OnSigns(std::exchange(ready_, {}));
   });
 }
@@ -129,11 +141,10 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
   if (watched.look == nullptr) return;
   const Duration waited = parts_.loop.Now() - watched.look->started;
   if (waited < options_.patience) return;
-  const Look::Place* const begun = watched.look->now;
-  const auto [name, file] = begun != nullptr ? *begun : Look::Place();
+  const auto [begun, name, file] = watched.look->Where();
   const std::string what = file.empty() ? watched.device.path : file;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
-  const std::string error = begun != nullptr
+  const std::string error = begun
                                 ? fmt::format("{} has not answered for {} s", what, seconds)
                                 : fmt::format("no thread has looked at {} for {} s", what, seconds);
   for (Sign& sign :
@@ -141,8 +152,8 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
     signs.push_back(std::move(sign));
   }
   if (std::exchange(watched.reported, true)) return;
-  parts_.log.Warning(begun != nullptr ? "a file does not answer, its device is unknown"
-                                      : "no thread can look at a device, it is unknown",
+  parts_.log.Warning(begun ? "a file does not answer, its device is unknown"
+                           : "no thread can look at a device, it is unknown",
                      {{"device", watched.device.name}, {"file", what}});
 }
 

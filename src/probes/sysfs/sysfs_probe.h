@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,15 +64,15 @@ class SysfsProbe final : public Probe {
     SysfsDevice device;
     DeviceSigns signs;
     std::unique_ptr<DiskQueue> queue;
-    const Look* look = nullptr;        // under way: its reading owns it, which ends with `queue`
+    Look* look = nullptr;              // under way: its reading owns it, which ends with `queue`
     bool reported = false;             // that it hangs
     std::map<std::string, Time> next;  // when a sign with `every` is read again
   };
 
   void Begin(Watched& watched);
   void OnLook(Watched& watched, const DeviceLook& result);
-  // The signs whose time has come.
-  std::vector<SignSpec> Due(Watched& watched);
+  // The signs whose time has come, of signs_.
+  std::vector<const SignSpec*> Due(Watched& watched);
   void NoteHanging(Watched& watched, std::vector<Sign>& signs);
   void CountHanging();
   // Gives what came since to the sink, soon.
@@ -79,10 +80,13 @@ class SysfsProbe final : public Probe {
 
   Parts parts_;
   const Options options_;
+  // Of the table. Shared with the threads, of which one that hangs may outlive the probe.
+  const std::shared_ptr<const std::vector<SignSpec>> signs_;
   SignSink* sink_ = nullptr;
   std::map<std::string, Watched> watched_;  // by device
   std::vector<Sign> ready_;
   bool observing_ = false;
+  std::optional<Time> flush_at_;
   Timer flush_;
   Liveness liveness_;
 };

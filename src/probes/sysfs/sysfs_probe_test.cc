@@ -27,9 +27,11 @@ rules:
 class Sink final : public SignSink {
  public:
   void OnSigns(std::vector<Sign> signs) override {
+    ++calls;
     for (Sign& sign : signs) all.push_back(std::move(sign));
   }
   std::vector<Sign> all;
+  int calls = 0;
 };
 
 class SysfsProbeTest : public ::testing::Test {
@@ -65,6 +67,11 @@ class SysfsProbeTest : public ::testing::Test {
   HealthState StateAfterLook() {
     loop_.Advance(2s);
     return StateAfter(*probe_.Observe());
+  }
+  std::vector<Sign> Take(DeviceSigns& device, const DeviceLook& look) const {
+    std::vector<Sign> signs;
+    device.Take(look, loop_.WallNow(), signs);
+    return signs;
   }
   FakeDiskQueue& QueueOf(std::size_t index) { return *queues_.at(index); }
 
@@ -130,6 +137,30 @@ TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
   EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 0);
 }
 
+TEST_F(SysfsProbeTest, LooksThatEndWithinAMomentAreGivenOnTogether) {
+  QueueOf(0).Hang();
+  QueueOf(1).Hang();
+  Look("a", "width");
+  QueueOf(1).GoOn();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(sink_.calls, 0) << "the other may end at once";
+  QueueOf(0).GoOn();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(sink_.calls, 1);
+  EXPECT_EQ(sink_.all.front().device, "b");
+  EXPECT_EQ(sink_.all.back().device, "a");
+}
+
+TEST_F(SysfsProbeTest, ALookWaitsAMomentAtMostForOthers) {
+  QueueOf(0).Hang();
+  QueueOf(1).Hang();
+  Look("a", "width");
+  QueueOf(1).GoOn();
+  loop_.Advance(10ms);
+  EXPECT_EQ(sink_.calls, 1);
+  EXPECT_EQ(sink_.all.front().device, "b");
+}
+
 TEST_F(SysfsProbeTest, ADeviceThatHangsMakesEachSignThatItHadUnknownOnce) {
   Look("a", "width");
   QueueOf(0).Hang();
@@ -144,9 +175,8 @@ TEST_F(SysfsProbeTest, ADeviceThatHangsMakesEachSignThatItHadUnknownOnce) {
 
 TEST_F(SysfsProbeTest, TheSignOfAFileThatHangsIsUnknownOnceToo) {
   DeviceSigns device(rules_, {"a", "d/a"});
-  device.Take({.present = true,
-               .readings = {{.sign = "errors", .value = 1}, {.sign = "width", .value = 16}}},
-              loop_.WallNow());
+  Take(device, {.present = true,
+                .readings = {{.sign = "errors", .value = 1}, {.sign = "width", .value = 16}}});
   const std::vector<Sign> unknown = device.Unknown("width", "hangs", loop_.WallNow());
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "width");
@@ -213,9 +243,9 @@ TEST_F(SysfsProbeTest, ALookThatWasLateAtAFileWhichTheDeviceHasNotIsForgottenByT
   DeviceSigns device(rules_, {"a", "d/a"});
   const DeviceLook look{.present = true,
                         .readings = {{.sign = "width", .value = 16}, {.sign = "slow"}}};
-  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+  EXPECT_EQ(StateAfter(Take(device, look)), HealthState::kHealthy);
   EXPECT_EQ(StateAfter(device.Unknown("slow", "late", loop_.WallNow())), HealthState::kUnknown);
-  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+  EXPECT_EQ(StateAfter(Take(device, look)), HealthState::kHealthy);
 }
 
 TEST_F(SysfsProbeTest, ADeviceThatIsBackHasItsSeldomReadSignsReadAtOnce) {
