@@ -99,16 +99,29 @@ Status CheckOptions(const Process::Options& options) {
   return OkStatus();
 }
 
+// Whether the process is in all of them now.
+bool Join(pid_t pid, const std::vector<std::string>& files) {
+  const std::string number = std::to_string(pid);
+  return std::ranges::all_of(files, [&number](const std::string& path) {
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return file &&
+           ::write(file.get(), number.data(), number.size()) == static_cast<ssize_t>(number.size());
+  });
+}
+
 // Right after the start, since posix_spawn has no way to do it before: on a machine that is not
 // busy the program has not come further than its own loading then. Its limit ends with a second's
 // grace, in which it may clean up. Where the kernel refuses, the timeout of whoever started it
 // still holds.
 void Confine(pid_t pid, const Process::Confinement& confinement) {
+  const bool joined = Join(pid, confinement.join);
   const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
   const rlimit limit{.rlim_cur = seconds, .rlim_max = seconds + 1};
   ::prlimit(pid, RLIMIT_CPU, &limit, nullptr);
-  const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
-  ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  if (!joined || !confinement.joined_bounds_memory) {
+    const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
+    ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  }
   // The most that proc(5) knows: the kernel's first choice.
   const Fd score(
       ::open(("/proc/" + std::to_string(pid) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
