@@ -127,17 +127,17 @@ TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
   ExpectCleanEnd();
 }
 
-// Four times the limit, in a child that leaves the session; `tail` keeps a line that does not end.
+// More than the limit, in a child that leaves the session; `tail` keeps a line that does not end.
 TEST_F(ChecksStory, ACommandThatTakesMoreMemoryThanItsLimitIsUnknownAndTheOtherGoesOn) {
   const std::string own = "/sys/fs/cgroup/memory";
   if (access((fs::exists(own) ? own : "/sys/fs/cgroup/cgroup.procs").c_str(), W_OK) != 0) {
     GTEST_SKIP() << "a limit of a command's memory (control groups are not ours to make)";
   }
   const std::string greedy = WriteScript(
-      "greedy.sh", "#!/bin/sh\nsetsid sh -c 'head -c 1G /dev/zero | tail' >/dev/null\nexit 1\n");
+      "greedy.sh", "#!/bin/sh\nsetsid sh -c 'head -c 320M /dev/zero | tail' >/dev/null\nexit 1\n");
   const std::string plugin = WriteScript("check_fan.sh", kFanPlugin);
   Write("speed", "1200\n");
-  Start("signs:\n- {name: greedy, kind: reading, every: 10s, timeout: 10s, cpu: 10s, command: [" +
+  Start("signs:\n- {name: greedy, kind: reading, every: 1m, timeout: 1m, cpu: 1m, command: [" +
         greedy + "]}\n- {name: fan, kind: reading, every: 1s, command: [" + plugin + ", " +
         node_.Path("speed") + "]}\n" +
         "rules:\n- {id: greedy, sign: greedy, when: == 1, state: Unhealthy, code: GreedyFault,\n"
