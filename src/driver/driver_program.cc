@@ -178,6 +178,10 @@ Status Program::PrepareNvidia() {
     const std::string& host = config_.host_driver_root;
     return FindNvidiaFiles(files_, config_.driver_root, host.empty() ? config_.driver_root : host);
   };
+  options.find_mig_nodes = [this](int minor, const probes::NvmlPartition& partition) {
+    return FindMigNodes(files_, config_.proc_root, minor, partition.gpu_instance,
+                        partition.compute_instance);
+  };
   options.module_version = [look_at_module] { return look_at_module().version; };
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
   RETURN_IF_ERROR(StartNvmlThreads(options.gpus.size()));
