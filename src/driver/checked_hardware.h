@@ -41,7 +41,9 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
   CdiEdits EditsFor(const std::string& device) const override {
     return hardware_->EditsFor(device);
   }
-  Status CanPrepare() const override { return hardware_->CanPrepare(); }
+  Status CanPrepare(const std::string& device) const override {
+    return hardware_->CanPrepare(device);
+  }
   Status Start(HardwareEvents& events) override;
   // An error of the hardware is passed on, since it is about all devices; checks are made all the
   // same, and their signs come with the next look that succeeds.

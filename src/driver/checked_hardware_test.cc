@@ -37,7 +37,7 @@ class OneDevice final : public Hardware {
   CdiEdits EditsFor(const std::string& device) const override {
     return {.env = {"DEVICE=" + device}};
   }
-  Status CanPrepare() const override {
+  Status CanPrepare(const std::string&) const override {
     return refuses ? FailedPrecondition("the module is old") : OkStatus();
   }
   Status Start(HardwareEvents&) override { return OkStatus(); }
@@ -144,9 +144,9 @@ TEST_F(CheckedHardwareTest, HardwareThatCannotBeLookedAtIsSaidSo) {
 }
 
 TEST_F(CheckedHardwareTest, WhatTheHardwareCannotPrepareIsRefused) {
-  EXPECT_EQ(hardware_.CanPrepare(), OkStatus());
+  EXPECT_EQ(hardware_.CanPrepare("card-0"), OkStatus());
   inner_->refuses = true;
-  EXPECT_EQ(hardware_.CanPrepare().message(), "the module is old");
+  EXPECT_EQ(hardware_.CanPrepare("card-0").message(), "the module is old");
 }
 
 TEST_F(CheckedHardwareTest, ListsItsCommandsForEachDevice) {

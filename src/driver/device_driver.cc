@@ -32,18 +32,18 @@ Status DeviceDriver::Start() {
 }
 
 Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
-  if (const Status status = hardware_.CanPrepare(); !status.ok()) {
-    return Failure{status.message()};
-  }
   std::map<std::string, CdiEdits> edits;
   for (const DeviceClaim::Held& held : claim.devices) {
+    if (const Status status = hardware_.CanPrepare(held.device); !status.ok()) {
+      return Failure{status.message()};
+    }
     edits[held.device] = hardware_.EditsFor(held.device);
   }
   return edits;
 }
 
 DeviceEdits DeviceDriver::EditsFor(const std::string& device) const {
-  if (const Status status = hardware_.CanPrepare(); !status.ok()) {
+  if (const Status status = hardware_.CanPrepare(device); !status.ok()) {
     return Failure{status.message()};
   }
   return hardware_.EditsFor(device);

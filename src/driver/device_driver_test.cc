@@ -28,7 +28,7 @@ class CountedHardware final : public Hardware {
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
   CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
-  Status CanPrepare() const override { return refuses; }
+  Status CanPrepare(const std::string&) const override { return refuses; }
   Status Start(HardwareEvents& events) override { return real_->Start(events); }
 
   Status refuses;
@@ -177,7 +177,8 @@ TEST_F(DeviceDriverTest, AClaimOrAPluginsDeviceThatHardwareRefusesSaysWhy) {
   Start(Kind::kGpu);
   EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")), gpus_->EditsFor("gpu-0"));
   gpus_->refuses = FailedPrecondition("the module is old");
-  EXPECT_EQ(std::get<Failure>(driver_->Prepare({})).message, "the module is old");
+  EXPECT_EQ(std::get<Failure>(driver_->Prepare({.devices = {{.device = "gpu-0"}}})).message,
+            "the module is old");
   EXPECT_EQ(std::get<Failure>(driver_->EditsFor("gpu-0")).message, "the module is old");
 }
 

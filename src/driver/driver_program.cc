@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -77,6 +78,8 @@ class Program {
   Status PrepareState();
   // The hardware of the configured kind.
   Status PrepareHardware();
+  // What runs the commands that the rules name, within control groups where this machine has them.
+  std::unique_ptr<probes::CommandRunner> MakeRunner();
   // What `galen check` leaves; null where no rule asks for it.
   std::unique_ptr<probes::CheckResults> MakeCheckResults();
   Status PrepareGpus();
@@ -175,6 +178,10 @@ Status Program::PrepareNvidia() {
     const std::string& host = config_.host_driver_root;
     return FindNvidiaFiles(files_, config_.driver_root, host.empty() ? config_.driver_root : host);
   };
+  options.find_mig_nodes = [this](int minor, const probes::NvmlPartition& partition) {
+    return FindMigNodes(files_, config_.proc_root, minor, partition.gpu_instance,
+                        partition.compute_instance);
+  };
   options.module_version = [look_at_module] { return look_at_module().version; };
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
   RETURN_IF_ERROR(StartNvmlThreads(options.gpus.size()));
@@ -266,6 +273,19 @@ std::unique_ptr<probes::CheckResults> Program::MakeCheckResults() {
       fmt::format("{}/{}", StateDirectory(config_), kCheckResultsDirectory), boot_id_);
 }
 
+std::unique_ptr<probes::CommandRunner> Program::MakeRunner() {
+  const bool runs_some = std::ranges::any_of(
+      rules_.signs, [](const probes::SignSpec& sign) { return sign.command.has_value(); });
+  if (!runs_some) return probes::MakeCommandRunner(inside_.loop);
+  auto groups = probes::MakeCommandGroups();
+  if (!groups->limitation().empty()) {
+    inside_.log.Warning(
+        "commands run without some of their limits: each process has its own of memory and time",
+        {{"missing", groups->limitation()}});
+  }
+  return probes::MakeCommandRunner(inside_.loop, std::move(groups));
+}
+
 Status Program::Prepare() {
   ASSIGN_OR_RETURN(rules_, LoadRules(files_, config_));
   RETURN_IF_ERROR(PrepareState());
@@ -275,7 +295,7 @@ Status Program::Prepare() {
     auto checked = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
         CheckedHardware::Parts{
-            .runner = probes::MakeCommandRunner(inside_.loop),
+            .runner = MakeRunner(),
             .make_queue =
                 [this] { return std::make_unique<DetachedQueue>(inside_.loop, "exporter"); },
             .fetch = probes::FetchExporter,

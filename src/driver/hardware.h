@@ -13,6 +13,7 @@
 #include "galen/driver.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
+#include "probes/nvml/mig_spread.h"
 #include "probes/nvml/nvml_probe.h"
 #include "probes/nvml/xid_merger.h"
 #include "probes/rules/sign.h"
@@ -37,9 +38,9 @@ class Hardware : public probes::Probe {
   // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
   // not there.
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
-  // Why no claim can be prepared now, whatever its devices: a sentence for the Pod's Event, with
-  // what to do. OK: nothing is known against it. May read a few files.
-  virtual Status CanPrepare() const { return OkStatus(); }
+  // Why no claim with this device can be prepared now: a sentence for the Pod's Event, with what to
+  // do. OK: nothing is known against it. May read a few files.
+  virtual Status CanPrepare(const std::string&) const { return OkStatus(); }
   // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
   virtual Status Start(HardwareEvents& events) = 0;
   // Whether it has threads in calls that may never return: a program that ends must not wait for
@@ -122,8 +123,11 @@ class NvidiaHardware final : public Hardware {
     std::function<std::string()> module_version{};
     // By PCI address: the NUMA node, where sysfs knows one.
     std::map<std::string, std::int64_t> numa_nodes{};
-    // Whether GPUs that are cut into MIG instances are devices too: where no claims are prepared,
-    // nobody gets all of one by mistake.
+    // The device nodes of a MIG instance of the GPU /dev/nvidiaN, looked for at each claim.
+    std::function<StatusOr<std::vector<std::string>>(int minor, const probes::NvmlPartition&)>
+        find_mig_nodes{};
+    // Whether GPUs that are cut into MIG instances are devices beside those: where no claims are
+    // prepared, nobody gets all of one by mistake, and what matches devices by their GPU finds it.
     bool with_partitioned = false;
   };
 
@@ -133,22 +137,36 @@ class NvidiaHardware final : public Hardware {
                  std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The GPUs that were there at the start, gpu-N by /dev/nvidiaN: one that is lost stays,
-  // Unhealthy. Left out are those that NVML cannot describe and, unless the options take
-  // them, those that are cut into MIG instances, since claims would get all of such a GPU.
+  // Unhealthy. Left out are those that NVML cannot describe. In the place of one that is cut into
+  // MIG instances these are devices, gpu-N-mig-I-C by the numbers of GPU and compute instance; they
+  // come and go while the driver runs.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
   // FailedPrecondition while no library that containers would get is of the module's version:
   // their programs could not use a GPU.
-  Status CanPrepare() const override;
+  // Nor one of a MIG instance that the kernel module does not have any more.
+  Status CanPrepare(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
-  StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
+  StatusOr<std::vector<probes::Sign>> Observe() override;
   bool may_hang() const override { return true; }
 
  private:
+  // What a device is: a GPU, and of a MIG instance which one of it.
+  struct Found {
+    const probes::NvmlGpu* gpu = nullptr;
+    const probes::NvmlPartition* partition = nullptr;
+  };
+  Found Find(const std::string& device) const;
+  Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu) const;
+  Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu,
+                  const probes::NvmlPartition& partition) const;
+
   Edges edges_;
   const Options options_;
   const std::map<std::string, probes::NvmlGpu> gpus_;  // by the name of the device
   probes::NvmlProbe probe_;
+  std::unique_ptr<probes::MigSpread> spread_;
+  std::map<std::string, probes::MigSpread::Cut> cuts_;  // by the GPU's name
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
   std::unique_ptr<probes::XidMerger> merger_;
   std::unique_ptr<probes::KernelLog> kernel_log_;

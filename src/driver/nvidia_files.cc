@@ -1,9 +1,11 @@
 #include "driver/nvidia_files.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include "model/driver_version.h"
@@ -74,6 +76,32 @@ NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
                                .container_path = "/usr/bin/nvidia-smi"});
   }
   return found;
+}
+
+StatusOr<std::vector<std::string>> FindMigNodes(FileSystem& files, const std::string& proc_root,
+                                                int gpu_minor, unsigned gpu_instance,
+                                                unsigned compute_instance) {
+  constexpr std::string_view kMinor = "DeviceFileMinor: ";
+  const std::string instance = fmt::format("{}/driver/nvidia/capabilities/gpu{}/mig/gi{}",
+                                           proc_root, gpu_minor, gpu_instance);
+  std::vector<std::string> nodes;
+  for (const std::string& path :
+       {instance + "/access", fmt::format("{}/ci{}/access", instance, compute_instance)}) {
+    const StatusOr<std::string> text = files.Read(path);
+    const std::size_t at = text.ok() ? text->find(kMinor) : std::string::npos;
+    int minor = -1;
+    if (at != std::string::npos) {
+      std::from_chars(text->data() + at + kMinor.size(), text->data() + text->size(), minor);
+    }
+    if (minor < 0) {
+      return FailedPrecondition(
+          "NVIDIA's kernel module shows no capability {}: the MIG instance was destroyed, or the "
+          "driver does not see the host's /proc",
+          path);
+    }
+    nodes.push_back(fmt::format("nvidia-caps/nvidia-cap{}", minor));
+  }
+  return nodes;
 }
 
 Status CheckVersions(const std::string& module_version, const NvidiaFiles& files) {

@@ -26,6 +26,14 @@ struct NvidiaFiles {
 NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
                             const std::string& host_root);
 
+// The device nodes that the programs of a MIG instance open beside their GPU's, below the device
+// directory: "nvidia-caps/nvidia-cap21" of its GPU instance, and of its compute instance. From
+// <proc>/driver/nvidia/capabilities (NVIDIA's MIG user guide, "Device Nodes and Capabilities").
+// FailedPrecondition: the kernel module has no such instance.
+StatusOr<std::vector<std::string>> FindMigNodes(FileSystem& files, const std::string& proc_root,
+                                                int gpu_minor, unsigned gpu_instance,
+                                                unsigned compute_instance);
+
 // FailedPrecondition, with both versions and what to do, when there are libraries with a version in
 // their names and none is of the kernel module's; "" = the module's version is not known, which is
 // no reason to refuse anything.

@@ -1,5 +1,6 @@
 #include "driver/nvidia_files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +60,23 @@ TEST_F(NvidiaFilesTest, WhatIsNotThereIsLeftOut) {
   const NvidiaFiles found = FindNvidiaFiles(files_, "/", "/");
   EXPECT_THAT(found.libraries, IsEmpty());
   EXPECT_THAT(found.control_nodes, IsEmpty());
+}
+
+TEST_F(NvidiaFilesTest, AMigInstanceHasTheNodesOfItsCapabilities) {
+  const std::string instance = "/proc/driver/nvidia/capabilities/gpu3/mig/gi9";
+  ASSERT_TRUE(files_.MakeDirectories(instance + "/ci0", 0755).ok());
+  const auto write = [&](const std::string& path, int minor) {
+    const std::string text =
+        fmt::format("DeviceFileMinor: {}\nDeviceFileMode: 444\nDeviceFileModify: 1\n", minor);
+    ASSERT_TRUE(files_.WriteAtomically(path, text, 0644).ok());
+  };
+  write(instance + "/access", 21);
+  const auto half = FindMigNodes(files_, "/proc", 3, 9, 0);
+  EXPECT_EQ(half.status().code(), Code::kFailedPrecondition);
+  EXPECT_THAT(half.status().message(), ::testing::HasSubstr("gi9/ci0/access"));
+  write(instance + "/ci0/access", 22);
+  EXPECT_THAT(*FindMigNodes(files_, "/proc", 3, 9, 0),
+              ElementsAre("nvidia-caps/nvidia-cap21", "nvidia-caps/nvidia-cap22"));
 }
 
 TEST_F(NvidiaFilesTest, LibrariesOfAnotherVersionThanTheModuleAreRefusedWithBoth) {

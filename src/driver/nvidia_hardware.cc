@@ -1,4 +1,3 @@
-// Tested by device_driver_test.cc and nvidia_test.cc.
 #include <fmt/format.h>
 
 #include <utility>
@@ -8,24 +7,39 @@
 namespace galen::device_driver {
 namespace {
 
+constexpr std::uint64_t kMebibyte = 1 << 20;
+
 // Named by their device nodes, whose numbers stay when another GPU is lost; by NVML's order where
 // it does not say them.
-std::map<std::string, probes::NvmlGpu> WholeGpus(const NvidiaHardware::Options& options, Log& log) {
+std::map<std::string, probes::NvmlGpu> NamedGpus(const NvidiaHardware::Options& options, Log& log) {
   const std::vector<probes::NvmlGpu>& gpus = options.gpus;
-  std::map<std::string, probes::NvmlGpu> whole;
+  std::map<std::string, probes::NvmlGpu> named;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (!gpus[i].error.empty()) {
       log.Warning("GPU cannot be described and is no device until the driver starts again",
                   {{"index", i}, {"error", gpus[i].error}});
-    } else if (gpus[i].is_partitioned && !options.with_partitioned) {
-      log.Warning("GPU is cut into MIG instances and no device of this driver",
-                  {{"index", i}, {"uuid", gpus[i].uuid}});
-    } else {
-      const int number = gpus[i].minor.value_or(static_cast<int>(i));
-      whole[fmt::format("gpu-{}", number)] = gpus[i];
+      continue;
     }
+    if (gpus[i].is_partitioned) {
+      log.Info("GPU is cut into MIG instances, which are devices in its place",
+               {{"index", i}, {"uuid", gpus[i].uuid}, {"instances", gpus[i].partitions.size()}});
+    }
+    const int number = gpus[i].minor.value_or(static_cast<int>(i));
+    named[fmt::format("gpu-{}", number)] = gpus[i];
   }
-  return whole;
+  return named;
+}
+
+std::string NameOf(const std::string& gpu, const probes::NvmlPartition& partition) {
+  return fmt::format("{}-mig-{}-{}", gpu, partition.gpu_instance, partition.compute_instance);
+}
+
+void AddKnown(Device& device, const std::string& attribute, const std::string& value) {
+  if (!value.empty()) device.attributes[attribute] = value;
+}
+
+void AddMemory(Device& device, const std::optional<std::uint64_t>& bytes) {
+  if (bytes) device.capacity["memory"] = fmt::format("{}Mi", *bytes / kMebibyte);
 }
 
 }  // namespace
@@ -35,37 +49,80 @@ NvidiaHardware::NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
                                std::unique_ptr<probes::KernelLogSource> kernel_log)
     : edges_(edges),
       options_(std::move(options)),
-      gpus_(WholeGpus(options_, edges.log)),
+      gpus_(NamedGpus(options_, edges.log)),
       probe_({edges.loop, edges.log, nvml, std::move(make_queue)}, gpus_),
       kernel_log_source_(std::move(kernel_log)) {}
 
 StatusOr<Inventory> NvidiaHardware::Devices() {
-  constexpr std::uint64_t kMebibyte = 1 << 20;
   Inventory inventory;
+  cuts_.clear();
   for (const auto& [name, gpu] : gpus_) {
-    Device device;
-    device.name = name;
-    device.attributes = {{"uuid", gpu.uuid}, {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
-    const auto add = [&device](const std::string& attribute, const std::string& value) {
-      if (!value.empty()) device.attributes[attribute] = value;
-    };
-    add("model", gpu.model);
-    add("serial", gpu.serial);
-    add("driverVersion", options_.driver_version);
-    if (const auto node = options_.numa_nodes.find(gpu.pci_address);
-        node != options_.numa_nodes.end()) {
-      device.attributes["numaNode"] = node->second;
+    if (!gpu.is_partitioned || options_.with_partitioned) inventory.push_back(DeviceOf(name, gpu));
+    if (!gpu.is_partitioned) continue;
+    probes::MigSpread::Cut& cut = cuts_[name];
+    cut.whole = options_.with_partitioned;
+    for (const probes::NvmlPartition& partition : probe_.PartitionsOf(name)) {
+      Device device = DeviceOf(name, gpu, partition);
+      cut.instances.push_back({device.name, partition.gpu_instance, partition.compute_instance});
+      inventory.push_back(std::move(device));
     }
-    if (gpu.memory) device.capacity["memory"] = fmt::format("{}Mi", *gpu.memory / kMebibyte);
-    inventory.push_back(std::move(device));
   }
+  if (spread_) spread_->SetCuts(cuts_);
   return inventory;
+}
+
+Device NvidiaHardware::DeviceOf(const std::string& name, const probes::NvmlGpu& gpu) const {
+  Device device;
+  device.name = name;
+  device.attributes = {{"uuid", gpu.uuid}, {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
+  AddKnown(device, "model", gpu.model);
+  AddKnown(device, "serial", gpu.serial);
+  AddKnown(device, "driverVersion", options_.driver_version);
+  if (const auto node = options_.numa_nodes.find(gpu.pci_address);
+      node != options_.numa_nodes.end()) {
+    device.attributes["numaNode"] = node->second;
+  }
+  AddMemory(device, gpu.memory);
+  return device;
+}
+
+Device NvidiaHardware::DeviceOf(const std::string& name, const probes::NvmlGpu& gpu,
+                                const probes::NvmlPartition& partition) const {
+  Device device = DeviceOf(name, gpu);
+  device.name = NameOf(name, partition);
+  device.capacity.clear();
+  device.attributes["uuid"] = partition.uuid;
+  device.attributes["parentUUID"] = gpu.uuid;
+  device.attributes["gpuInstance"] = static_cast<std::int64_t>(partition.gpu_instance);
+  device.attributes["computeInstance"] = static_cast<std::int64_t>(partition.compute_instance);
+  AddKnown(device, "profile", partition.profile);
+  AddMemory(device, partition.memory);
+  if (partition.multiprocessors) {
+    device.capacity["multiprocessors"] = fmt::format("{}", *partition.multiprocessors);
+  }
+  // Where others match devices by them, they are the GPU's.
+  if (options_.with_partitioned) {
+    device.attributes.erase("resource.kubernetes.io/pciBusID");
+    device.attributes.erase("serial");
+  }
+  return device;
+}
+
+NvidiaHardware::Found NvidiaHardware::Find(const std::string& device) const {
+  for (const auto& [name, gpu] : gpus_) {
+    if (device == name) return {.gpu = &gpu};
+    if (!gpu.is_partitioned || !device.starts_with(name + "-mig-")) continue;
+    for (const probes::NvmlPartition& partition : probe_.PartitionsOf(name)) {
+      if (device == NameOf(name, partition)) return {&gpu, &partition};
+    }
+  }
+  return {};
 }
 
 CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
-  const auto gpu = gpus_.find(device);
-  if (gpu == gpus_.end()) return edits;
+  const Found found = Find(device);
+  if (found.gpu == nullptr) return edits;
   // NVIDIA's own container runtime, where it is the default, must not add all GPUs.
   edits.env = {"NVIDIA_VISIBLE_DEVICES=void"};
   const NvidiaFiles files = options_.find_files();
@@ -73,19 +130,43 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
     edits.device_nodes.push_back(
         {.path = "/dev/" + node, .host_path = files.device_directory + "/" + node});
   };
-  if (gpu->second.minor) add(fmt::format("nvidia{}", *gpu->second.minor));
+  if (found.gpu->minor) add(fmt::format("nvidia{}", *found.gpu->minor));
   for (const std::string& node : files.control_nodes) add(node);
+  if (found.partition != nullptr && found.gpu->minor) {
+    // CanPrepare has said why where there are none.
+    const auto nodes = options_.find_mig_nodes(*found.gpu->minor, *found.partition);
+    for (std::size_t i = 0; nodes.ok() && i < nodes->size(); ++i) add((*nodes)[i]);
+  }
   edits.mounts = files.libraries;
   return edits;
 }
 
-Status NvidiaHardware::CanPrepare() const {
-  return CheckVersions(options_.module_version(), options_.find_files());
+Status NvidiaHardware::CanPrepare(const std::string& device) const {
+  RETURN_IF_ERROR(CheckVersions(options_.module_version(), options_.find_files()));
+  const Found found = Find(device);
+  if (found.gpu == nullptr) {
+    // One of the slices that are being replaced; any other claim's device is there.
+    if (device.find("-mig-") == std::string::npos) return OkStatus();
+    return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
+  }
+  if (found.partition == nullptr) return OkStatus();
+  if (!found.gpu->minor) {
+    return FailedPrecondition("{} is a MIG instance of a GPU whose device node NVML does not name",
+                              device);
+  }
+  return options_.find_mig_nodes(*found.gpu->minor, *found.partition).status();
+}
+
+StatusOr<std::vector<probes::Sign>> NvidiaHardware::Observe() {
+  ASSIGN_OR_RETURN(std::vector<probes::Sign> hung, probe_.Observe());
+  return spread_ ? spread_->Spread(std::move(hung)) : hung;
 }
 
 Status NvidiaHardware::Start(HardwareEvents& events) {
-  merger_ = std::make_unique<probes::XidMerger>(edges_.loop, events.signs);
-  probe_.Start(merger_->nvml(), merger_->nvml());
+  spread_ = std::make_unique<probes::MigSpread>(events.signs);
+  spread_->SetCuts(cuts_);
+  merger_ = std::make_unique<probes::XidMerger>(edges_.loop, *spread_);
+  probe_.Start(merger_->nvml(), merger_->nvml(), events.look_again);
   if (kernel_log_source_ == nullptr) return OkStatus();
   std::map<std::string, std::string> device_of_address;
   for (const auto& [name, gpu] : gpus_) device_of_address[gpu.pci_address] = name;

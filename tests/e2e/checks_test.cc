@@ -2,6 +2,7 @@
 // node-problem-detector have them and asks an exporter, and a Pod says what they found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -123,6 +124,30 @@ TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
   Write("speed", "0\n");
   node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 0 rpm"});
   EXPECT_THAT(driver_->Log(), HasSubstr("a check does not say how its device is"));
+  ExpectCleanEnd();
+}
+
+// More than the limit, in a child that leaves the session; `tail` keeps a line that does not end.
+TEST_F(ChecksStory, ACommandThatTakesMoreMemoryThanItsLimitIsUnknownAndTheOtherGoesOn) {
+  const std::string own = "/sys/fs/cgroup/memory";
+  if (access((fs::exists(own) ? own : "/sys/fs/cgroup/cgroup.procs").c_str(), W_OK) != 0) {
+    GTEST_SKIP() << "a limit of a command's memory (control groups are not ours to make)";
+  }
+  const std::string greedy = WriteScript(
+      "greedy.sh", "#!/bin/sh\nsetsid sh -c 'head -c 320M /dev/zero | tail' >/dev/null\nexit 1\n");
+  const std::string plugin = WriteScript("check_fan.sh", kFanPlugin);
+  Write("speed", "1200\n");
+  Start("signs:\n- {name: greedy, kind: reading, every: 1m, timeout: 1m, cpu: 1m, command: [" +
+        greedy + "]}\n- {name: fan, kind: reading, every: 1s, command: [" + plugin + ", " +
+        node_.Path("speed") + "]}\n" +
+        "rules:\n- {id: greedy, sign: greedy, when: == 1, state: Unhealthy, code: GreedyFault,\n"
+        "   owner: Hardware, sentence: 'It is broken'}\n"
+        "- {id: fan, sign: fan, when: == 1, state: Unhealthy, code: FanFault,\n"
+        "   owner: Hardware, sentence: 'Fan check: {detail}'}\n");
+  node_.ExpectSays(kTrainer,
+                   {"card0 Unknown", "greedy.sh was ended by its memory limit of 256 MiB"});
+  Write("speed", "0\n");
+  node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 0 rpm"});
   ExpectCleanEnd();
 }
 

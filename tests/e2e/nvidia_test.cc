@@ -38,19 +38,36 @@ class Nvidia : public ::testing::Test {
     std::filesystem::rename(table, node_.Path("answers"));
   }
   // Two Pods, each with a GPU.
-  void Up(const std::vector<std::string>& more = {}) {
+  void Up(const std::vector<std::string>& more = {}, const std::string& first = "gpu-0",
+          const std::string& second = "gpu-1") {
     ASSERT_TRUE(node_.fleet().serves());
     node_.fleet().InstallDefinitions();
     Show("");
     StartDriver(more);
     node_.StartAgent();
     node_.MakePod("first", kNvidia);
-    node_.ExpectSays("first", {"gpu-0 Healthy"});
+    node_.ExpectSays("first", {first + " Healthy"});
     node_.fleet().Create(kube::kPods, "default",
                          "{metadata: {name: second}, spec: {containers: [{name: train, image: t, "
                          "resources: {claims: [{name: gpu}]}}], resourceClaims: [{name: gpu, "
                          "resourceClaimTemplateName: nvidia.example.com}]}}");
-    node_.ExpectSays("second", {"gpu-1 Healthy"});
+    node_.ExpectSays("second", {second + " Healthy"});
+  }
+  // GPU 0 cut into two MIG instances, with what the kernel module shows of them.
+  void Cut() {
+    beside_ = "0 mig 1\n0 mig-most 7\n";
+    for (int instance = 1; instance <= 2; ++instance) {
+      beside_ += fmt::format(
+          "0 mig-{0}-uuid MIG-{0}\n0 mig-{0}-name NVIDIA H100 MIG 3g.40gb\n0 mig-{0}-gi {0}\n"
+          "0 mig-{0}-ci 0\n0 mig-{0}-memory 40448\n0 mig-{0}-multiprocessors 60\n",
+          instance);
+      const std::string directory =
+          fmt::format("proc/driver/nvidia/capabilities/gpu0/mig/gi{}", instance);
+      std::filesystem::create_directories(node_.Path(directory + "/ci0"));
+      const auto minor = [](int number) { return fmt::format("DeviceFileMinor: {}\n", number); };
+      node_.stage().Write(directory + "/access", minor(10 * instance));
+      node_.stage().Write(directory + "/ci0/access", minor(10 * instance + 1));
+    }
   }
   void StartDriver(const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"nvidia",
@@ -158,6 +175,22 @@ TEST_F(Nvidia, ContainersGetTheirGpusNodeAndTheDriversLibraries) {
   EXPECT_THAT(files, HasSubstr("/dev/nvidiactl"));
   EXPECT_THAT(files, HasSubstr("/run/nvidia/driver/usr/lib64/libcuda.so.1"));
   EXPECT_THAT(files, HasSubstr("NVIDIA_VISIBLE_DEVICES=void"));
+}
+
+TEST_F(Nvidia, MigInstancesHaveTheirGpusHealthAndXidsOfTheirOwn) {
+  Cut();
+  Up({"--proc-root", node_.Path("proc")}, "gpu-0-mig-1-0", "gpu-0-mig-2-0");
+  std::string files;
+  EXPECT_TRUE(node_.stage().Until([&] {
+    files = node_.stage().Run({"sh", "-c", "cat " + node_.Path("cdi") + "/*.json"}).output;
+    return files.find("/dev/nvidia-caps/nvidia-cap20") != std::string::npos;
+  })) << files;
+  EXPECT_THAT(files, HasSubstr("/dev/nvidia-caps/nvidia-cap21"));
+  Show("xid 0 46 2 0\n");
+  node_.ExpectSays("second", {"gpu-0-mig-2-0 Unhealthy since ", "XID 46: GPU hangs"});
+  EXPECT_EQ(node_.LineOf("first"), "gpu-0-mig-1-0 Healthy");
+  Show("0 uncorrected 3\n");
+  node_.ExpectSays("first", {"gpu-0-mig-1-0 Unhealthy since ", "Uncorrectable memory errors"});
 }
 
 // The old module stays loaded after an update of the packages, and a driver that starts then finds

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "agent/containers/container_processes.h"
-#include "agent/containers/control_groups.h"
 #include "agent/containers/process_keeper.h"
+#include "base/files/control_groups.h"
 #include "base/log.h"
 #include "base/loop/io_loop.h"
 

@@ -20,10 +20,20 @@ constexpr IdKey kIdKeys[] = {{"UUID", &HardwareIds::uuid},
 
 bool IsPartition(const HardwareIds& ids) { return !ids.parent_uuid.empty(); }
 
-// What a driver's device is looked for by: a partition by what it has of its parent. The serial of
-// a partition could be its own.
-HardwareIds WantedOf(const HardwareIds& ids) {
+// Where a source's devices are found by their values, by key.
+using PlacesByKey = std::map<std::string, DeviceId>[std::size(kIdKeys)];
+
+// Whether the source knows the partition itself, and not only what it is a part of. Some drivers
+// give a partition the UUID of a whole device; one that is its own begins so.
+bool IsProbedItself(const HardwareIds& ids, const PlacesByKey& places) {
+  return IsPartition(ids) && ids.uuid.starts_with("MIG-") && places[0].contains(ids.uuid);
+}
+
+// What a driver's device is looked for by: a partition by its own UUID, else by what it has of its
+// parent. The serial of a partition could be its own.
+HardwareIds WantedOf(const HardwareIds& ids, const PlacesByKey& places) {
   if (!IsPartition(ids)) return ids;
+  if (IsProbedItself(ids, places)) return {.uuid = ids.uuid, .type = ids.type};
   return {.uuid = ids.parent_uuid, .pci_address = ids.pci_address, .type = ids.type};
 }
 
@@ -46,9 +56,6 @@ class RepeatedIds {
   std::set<std::string> values_[std::size(kIdKeys)];
 };
 
-// Where a source's devices are found by their values, by key.
-using PlacesByKey = std::map<std::string, DeviceId>[std::size(kIdKeys)];
-
 // A refusal, or the match; neither: nothing matches.
 struct MatchOutcome {
   std::optional<DeviceId> match;
@@ -58,7 +65,7 @@ struct MatchOutcome {
 // Each key that both sides have must lead to the same device.
 MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
                        const RepeatedIds& probed, const PlacesByKey& places) {
-  const HardwareIds wanted = WantedOf(ids);
+  const HardwareIds wanted = WantedOf(ids, places);
   MatchOutcome outcome;
   std::string_view by;
   for (std::size_t i = 0; i < std::size(kIdKeys); ++i) {
@@ -115,12 +122,12 @@ DeviceMatches MatchDevices(const std::map<DeviceId, HardwareIds>& offered,
   for (const auto& [id, ids] : offered) {
     MatchOutcome outcome = FindMatch(ids, offered_twice, probed_twice, places);
     if (outcome.match) {
-      outcome.refusal = ContradictionOf(WantedOf(ids), probed.at(*outcome.match));
+      outcome.refusal = ContradictionOf(WantedOf(ids, places), probed.at(*outcome.match));
     }
     if (!outcome.refusal.empty()) {
       matches.refused[id] = std::move(outcome.refusal);
     } else if (outcome.match) {
-      matches.found[id] = {*outcome.match, IsPartition(ids)};
+      matches.found[id] = {*outcome.match, IsPartition(ids) && !IsProbedItself(ids, places)};
     }
   }
   return matches;

@@ -90,6 +90,18 @@ TEST(DeviceMatch, PartitionsGoWithTheirParentHoweverManyThereAre) {
   EXPECT_EQ(Found(matches), "gpu=x mig-0=x(part) mig-1=x(part)");
 }
 
+TEST(DeviceMatch, APartitionThatTheSourceKnowsItselfIsMatchedByItsOwnUuid) {
+  const HardwareIds known{
+      .uuid = "MIG-1", .pci_address = "0000:4b:00.0", .parent_uuid = "GPU-1", .type = "mig"};
+  HardwareIds new_one = known;
+  new_one.uuid = "MIG-2";
+  const DeviceMatches matches =
+      MatchDevices({{Offered("mig-1"), known}, {Offered("mig-2"), new_one}},
+                   {{Probed("gpu"), {.uuid = "GPU-1", .pci_address = "0000:4b:00.0"}},
+                    {Probed("instance"), Uuid("MIG-1")}});
+  EXPECT_EQ(Found(matches), "mig-1=instance mig-2=gpu(part)");
+}
+
 TEST(DeviceMatch, APartitionWhoseParentNobodyKnowsGetsNothing) {
   const DeviceMatches matches =
       MatchDevices({{Offered("mig-0"), {.uuid = "GPU-1", .parent_uuid = "GPU-9"}}},

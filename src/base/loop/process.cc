@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 
 #include "base/environment.h"
 #include "base/fd.h"
@@ -99,22 +100,63 @@ Status CheckOptions(const Process::Options& options) {
   return OkStatus();
 }
 
+// Whether the process is in all of them now.
+bool Join(pid_t pid, const std::vector<std::string>& files) {
+  const std::string number = std::to_string(pid);
+  return std::ranges::all_of(files, [&number](const std::string& path) {
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return file &&
+           ::write(file.get(), number.data(), number.size()) == static_cast<ssize_t>(number.size());
+  });
+}
+
 // Right after the start, since posix_spawn has no way to do it before: on a machine that is not
 // busy the program has not come further than its own loading then. Its limit ends with a second's
 // grace, in which it may clean up. Where the kernel refuses, the timeout of whoever started it
 // still holds.
-void Confine(pid_t pid, const Process::Confinement& confinement) {
+void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
+  const bool joined = Join(pid, confinement.join);
   const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
   const rlimit limit{.rlim_cur = seconds, .rlim_max = seconds + 1};
   ::prlimit(pid, RLIMIT_CPU, &limit, nullptr);
-  const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
-  ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  if (!joined || !confinement.joined_bounds_memory) {
+    const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
+    ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  }
   // The most that proc(5) knows: the kernel's first choice.
   const Fd score(
       ::open(("/proc/" + std::to_string(pid) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
   if (score) static_cast<void>(!::write(score.get(), "1000", 4));
-  ::setpriority(PRIO_PGRP, static_cast<id_t>(pid),
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid),
                 ::getpriority(PRIO_PROCESS, 0) + confinement.nice);
+}
+
+// The children of the process's first thread, as the kernel lists them.
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
+// And what it has started before we came to it, which has inherited nothing of that. What they
+// start once they are confined does; a look finds what they had started before.
+void Confine(pid_t pid, const Process::Confinement& confinement) {
+  constexpr std::size_t kConfinedMax = 64;  // more in that instant: a flood, which its timeout ends
+  std::vector<pid_t> confined;
+  std::vector<pid_t> found = {pid};
+  while (!found.empty() && confined.size() < kConfinedMax) {
+    for (const pid_t each : found) {
+      ConfineOne(each, confinement);
+      confined.push_back(each);
+    }
+    found.clear();
+    for (const pid_t parent : confined) {
+      for (const pid_t child : ChildrenOf(parent)) {
+        if (std::ranges::find(confined, child) == confined.end()) found.push_back(child);
+      }
+    }
+  }
 }
 
 StatusOr<pid_t> Spawn(Process::Options& options, int output) {

@@ -30,6 +30,11 @@ class Process {
     // RLIMIT_DATA of each of its processes; runtimes that take much and use little (Go) fit. Where
     // memory runs out all the same, it is ended in our place.
     std::size_t memory_most = std::size_t{256} << 20;
+    // It joins control groups by these files (ControlGroups::JoinFiles), right after its start,
+    // with what it has started by then. They bound the memory of all its processes then, in the
+    // place of memory_most.
+    std::vector<std::string> join{};
+    bool joined_bounds_memory = false;
   };
   // What to run and where its output goes.
   struct Options {

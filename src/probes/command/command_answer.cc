@@ -81,6 +81,13 @@ CommandAnswer AnswerOf(const SignSpec& sign, const CommandEnd& end) {
     case CommandEnd::How::kFlooded:
       return NoAnswer(
           source, fmt::format("printed more than {} bytes and was killed", kCommandPrintsBytesMax));
+    case CommandEnd::How::kOutOfMemory:
+      return NoAnswer(source, fmt::format("was ended by its memory limit of {} MiB",
+                                          kCommandMemoryBytesMax >> 20));
+    case CommandEnd::How::kOutOfProcesses:
+      return NoAnswer(source,
+                      fmt::format("wanted more than {} processes and threads and gave no result",
+                                  kCommandProcessesMax));
     case CommandEnd::How::kNotStarted:
       return NoAnswer(source, "cannot be run: " + Shown(end.error));
   }

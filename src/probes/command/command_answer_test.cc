@@ -31,6 +31,15 @@ TEST(CommandAnswer, ExitCodesAreThoseOfNodeProblemDetector) {
   EXPECT_EQ(AfterExit(127, "").error, "/opt/fan.sh ended with exit code 127");
 }
 
+TEST(CommandAnswer, WhatALimitEndedSaysNothingOfTheDevice) {
+  const CommandAnswer memory = AnswerOf(FanSign(), {.how = How::kOutOfMemory, .number = 1});
+  EXPECT_FALSE(memory.value);
+  EXPECT_EQ(memory.error, "/opt/fan.sh was ended by its memory limit of 256 MiB");
+  const CommandAnswer processes = AnswerOf(FanSign(), {.how = How::kOutOfProcesses, .number = 1});
+  EXPECT_FALSE(processes.value);
+  EXPECT_THAT(processes.error, HasSubstr("more than 256 processes"));
+}
+
 TEST(CommandAnswer, TheDetailIsTheFirstLineBoundedAndPrintable) {
   EXPECT_EQ(AfterExit(1, "\n\n  one\r\ntwo\n").detail, "one");
   EXPECT_EQ(AfterExit(1, "\n").detail, "no detail was printed");

@@ -1,5 +1,10 @@
 #include "probes/command/command_runner.h"
 
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <map>
@@ -10,9 +15,14 @@
 namespace galen::probes {
 namespace {
 
+// Groups of runs that ended whose processes the kernel does not let go.
+constexpr std::size_t kEndedGroupsMax = 64;
+
 class ProcessRunner final : public CommandRunner {
  public:
-  explicit ProcessRunner(IoLoop& loop) : loop_(loop) {}
+  ProcessRunner(IoLoop& loop, std::unique_ptr<ControlGroups> groups)
+      : loop_(loop), groups_(std::move(groups)) {}
+  ~ProcessRunner() override;
 
   void Run(CommandRequest request, std::function<void(const CommandEnd&)> done) override;
 
@@ -23,20 +33,37 @@ class ProcessRunner final : public CommandRunner {
     std::size_t printed = 0;  // bytes
     std::function<void(const CommandEnd&)> done;
     std::unique_ptr<Process> process;
+    std::string group;  // its control group; "" without
     Timer timeout;
   };
 
   void OnOutput(Running& running, std::string_view bytes);
   void OnExit(std::uint64_t id, Process::Exit exit);
   void Finish(std::uint64_t id);
+  // Puts it into a control group of its own, where there are any.
+  void Group(std::uint64_t id, Process::Confinement& confinement);
+  // What its group saw, and the group's end.
+  void TakeGroup(Running& running);
+  // Kills whatever is in the group, whichever session it is in, and removes it if that is all.
+  void EndGroup(const std::string& group);
   // Kills the command with all its children. `how` is reported, unless an earlier call said
   // another reason.
   static void Kill(Running& running, CommandEnd::How how);
 
   IoLoop& loop_;
+  const std::unique_ptr<ControlGroups> groups_;
   std::map<std::uint64_t, Running> running_;
+  std::vector<std::string> ended_groups_;  // that still have processes
   std::uint64_t next_ = 0;
 };
+
+ProcessRunner::~ProcessRunner() {
+  for (const auto& [id, running] : running_) {
+    if (!running.group.empty()) EndGroup(running.group);
+  }
+  // Processes that are killed go a little later; who starts next removes their groups.
+  if (groups_) groups_->RemoveAll();
+}
 
 void ProcessRunner::Run(CommandRequest request, std::function<void(const CommandEnd&)> done) {
   const std::uint64_t id = next_++;
@@ -51,17 +78,52 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
   options.on_output = [this, &running](std::string_view bytes) { OnOutput(running, bytes); };
   options.confinement = Process::Confinement{
       .cpu_most = std::chrono::duration_cast<std::chrono::seconds>(request.cpu)};
+  Group(id, *options.confinement);
   auto process = Process::Start(loop_, std::move(options),
                                 [this, id](Process::Exit exit) { OnExit(id, exit); });
   if (!process.ok()) {
     running.end.how = CommandEnd::How::kNotStarted;
     running.end.error = process.status().message();
+    TakeGroup(running);
     running.timeout = loop_.After(Duration::zero(), [this, id] { Finish(id); });
     return;
   }
   running.process = std::move(process).value();
   running.timeout =
       loop_.After(request.timeout, [&running] { Kill(running, CommandEnd::How::kTimedOut); });
+}
+
+void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
+  std::erase_if(ended_groups_, [this](const std::string& group) { return groups_->Remove(group); });
+  // One that cannot be ended keeps its group; with so many of them the machine is in no state to
+  // be told more.
+  if (!groups_ || !groups_->usable() || ended_groups_.size() >= kEndedGroupsMax) return;
+  StatusOr<std::string> group =
+      groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,
+                                                .processes = kCommandProcessesMax,
+                                                .processors = kCommandProcessorsMax});
+  // Then it has the limits of each of its processes.
+  if (!group.ok()) return;
+  confinement.join = groups_->JoinFiles(*group);
+  confinement.joined_bounds_memory = groups_->bounds_memory();
+  running_.at(id).group = *std::move(group);
+}
+
+void ProcessRunner::EndGroup(const std::string& group) {
+  for (const pid_t pid : groups_->Members(group)) ::kill(pid, SIGKILL);
+  if (!groups_->Remove(group)) ended_groups_.push_back(group);
+}
+
+void ProcessRunner::TakeGroup(Running& running) {
+  if (running.group.empty()) return;
+  CommandEnd& end = running.end;
+  const bool own = end.how == CommandEnd::How::kExited || end.how == CommandEnd::How::kSignalled;
+  if (own && groups_->RanOutOfMemory(running.group)) {
+    end.how = CommandEnd::How::kOutOfMemory;
+  } else if (own && end.number != 0 && groups_->RanOutOfProcesses(running.group)) {
+    end.how = CommandEnd::How::kOutOfProcesses;
+  }
+  EndGroup(std::exchange(running.group, ""));
 }
 
 void ProcessRunner::Kill(Running& running, CommandEnd::How how) {
@@ -76,12 +138,14 @@ void ProcessRunner::OnOutput(Running& running, std::string_view bytes) {
 }
 
 void ProcessRunner::OnExit(std::uint64_t id, Process::Exit exit) {
-  CommandEnd& end = running_.at(id).end;
+  Running& running = running_.at(id);
+  CommandEnd& end = running.end;
   end.cpu = exit.cpu;
   if (end.how == CommandEnd::How::kExited) {
     if (exit.signal != 0) end.how = CommandEnd::How::kSignalled;
     end.number = exit.signal != 0 ? exit.signal : exit.code;
   }
+  TakeGroup(running);
   Finish(id);
 }
 
@@ -98,8 +162,18 @@ void ProcessRunner::Finish(std::uint64_t id) {
 
 }  // namespace
 
-std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop) {
-  return std::make_unique<ProcessRunner>(loop);
+std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop,
+                                                 std::unique_ptr<ControlGroups> groups) {
+  return std::make_unique<ProcessRunner>(loop, std::move(groups));
+}
+
+std::unique_ptr<ControlGroups> MakeCommandGroups(ControlGroups::Places places) {
+  const std::string prefix = "galen-commands-";
+  auto groups = std::make_unique<ControlGroups>(
+      std::move(places), fmt::format("{}{}", prefix, ::getpid()),
+      ControlGroups::Wanted{.processes = true, .processors = true, .make_room = true});
+  groups->EndLeftovers(prefix);
+  return groups;
 }
 
 }  // namespace galen::probes

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/files/control_groups.h"
 #include "base/loop/io_loop.h"
 #include "base/time.h"
 
@@ -17,6 +19,15 @@ namespace galen::probes {
 inline constexpr std::size_t kCommandOutputBytesMax = 4096;
 // One that prints more is killed: to read it without end would cost us the processor.
 inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
+
+// What all processes of a run may use together where there are control groups. Below what a process
+// may take without them (Process::Confinement): what runs out is the group's, which ends a command
+// and says so, and not its own malloc, after which its exit code says anything.
+inline constexpr std::uint64_t kCommandMemoryBytesMax = std::uint64_t{256} << 20;
+// Processes and threads: Go starts one for each processor.
+inline constexpr int kCommandProcessesMax = 256;
+// Of one processor, so that a check in many threads takes no more than one in one.
+inline constexpr double kCommandProcessorsMax = 1;
 
 // What to run.
 struct CommandRequest {
@@ -29,7 +40,17 @@ struct CommandRequest {
 
 // How a run went.
 struct CommandEnd {
-  enum class How { kExited, kSignalled, kTimedOut, kFlooded, kNotStarted };
+  // Out of memory: the kernel killed one of its processes for the limit of all. Out of processes:
+  // it met that limit, and did not exit with 0.
+  enum class How {
+    kExited,
+    kSignalled,
+    kTimedOut,
+    kFlooded,
+    kOutOfMemory,
+    kOutOfProcesses,
+    kNotStarted
+  };
 
   How how = How::kExited;
   int number = 0;        // the exit code, or the signal that ended it
@@ -50,7 +71,13 @@ class CommandRunner {
 };
 
 // Starts processes, each with a group of its own, nice, and with an environment of PATH and LC_ALL
-// alone. The loop outlives it; destroying it kills what runs and waits for nothing.
-std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop);
+// alone; each in a control group of its own where `groups` are usable. The loop outlives it;
+// destroying it kills what runs and waits for nothing. `groups` may be null.
+std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop,
+                                                 std::unique_ptr<ControlGroups> groups = nullptr);
+
+// The control groups of this process's commands, below its own group. What this machine does not
+// give is their limitation(). Ends what commands of earlier processes have left.
+std::unique_ptr<ControlGroups> MakeCommandGroups(ControlGroups::Places places = {});
 
 }  // namespace galen::probes

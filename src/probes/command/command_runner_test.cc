@@ -1,6 +1,7 @@
 #include "probes/command/command_runner.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "base/fd.h"
 #include "base/files/posix_file_system.h"
@@ -173,7 +176,7 @@ class CommandRunnerTest : public ::testing::Test {
   }
 
   const std::unique_ptr<EpollLoop> loop_ = *EpollLoop::Create();
-  const std::unique_ptr<CommandRunner> runner_ = MakeCommandRunner(*loop_);
+  std::unique_ptr<CommandRunner> runner_ = MakeCommandRunner(*loop_);
 };
 
 TEST_F(CommandRunnerTest, ACommandIsGivenAnEnvironmentOfOurChoiceAndNoInput) {
@@ -225,6 +228,64 @@ TEST_F(CommandRunnerTest, ACommandThatHangsHoldsUpNoOther) {
                [&](const CommandEnd&) { hung_ended = true; });
   EXPECT_EQ(Run("exit 0").how, How::kExited);
   EXPECT_FALSE(hung_ended);
+}
+
+// Control groups as plain files, in which the script writes what the kernel would: how the kernel
+// keeps the limits is seen by the end-to-end tests.
+class GroupedCommandTest : public CommandRunnerTest {
+ protected:
+  GroupedCommandTest() {
+    std::ofstream(directory_.Path("own")) << "5:memory:/\n4:pids:/\n3:cpu:/\n";
+    for (const char* tree : {"memory", "pids", "cpu"}) {
+      std::filesystem::create_directories(directory_.Path(tree));
+    }
+    runner_ = MakeCommandRunner(*loop_, MakeCommandGroups({.cgroup_root = directory_.path(),
+                                                           .own_groups = directory_.Path("own")}));
+  }
+  std::string Group(const std::string& tree, int run = 0) const {
+    return directory_.Path(fmt::format("{}/galen-commands-{}/run-{}", tree, ::getpid(), run));
+  }
+  static std::string TextOf(const std::string& path) {
+    const StatusOr<std::string> text = PosixFileSystem().Read(path);
+    return text.ok() ? *text : "none";
+  }
+
+  // Waits for what is done right after the start.
+  const std::string confined_ = "until [ $(ulimit -d) != unlimited ]; do :; done; ";
+  const TemporaryDirectory directory_;
+};
+
+TEST_F(GroupedCommandTest, ARunHasAGroupOfItsOwnWithLimits) {
+  const CommandEnd end = Run("echo $$");
+  EXPECT_EQ(end.how, How::kExited);
+  EXPECT_EQ(TextOf(Group("memory") + "/memory.limit_in_bytes"),
+            std::to_string(kCommandMemoryBytesMax));
+  EXPECT_EQ(TextOf(Group("pids") + "/pids.max"), std::to_string(kCommandProcessesMax));
+  EXPECT_EQ(TextOf(Group("cpu") + "/cpu.cfs_quota_us"), "100000");
+}
+
+TEST_F(GroupedCommandTest, WhatMetItsLimitOfMemoryIsSaidSoWhateverItExitsWith) {
+  const std::string event = "echo oom_kill 1 >" + Group("memory") + "/memory.oom_control; exit 1";
+  EXPECT_EQ(Run(event).how, How::kOutOfMemory);
+  EXPECT_EQ(Run("exit 1").how, How::kExited) << "the next one has a group of its own";
+}
+
+TEST_F(GroupedCommandTest, WhatMetItsLimitOfProcessesAndFailedIsSaidSo) {
+  const std::string event = "echo max 3 >" + Group("pids") + "/pids.events";
+  EXPECT_EQ(Run(event + "; exit 1").how, How::kOutOfProcesses);
+  EXPECT_EQ(Run("echo max 3 >" + Group("pids", 1) + "/pids.events; exit 0").how, How::kExited)
+      << "it did without";
+}
+
+TEST_F(GroupedCommandTest, WhatLeavesTheSessionEndsByItsGroup) {
+  const CommandEnd end = Run(confined_ + "setsid sleep 60 >/dev/null & echo $! | tee " +
+                             Group("memory") + "/cgroup.procs");
+  EXPECT_TRUE(Ends(end.output));
+}
+
+TEST_F(GroupedCommandTest, WithoutGroupsARunHasTheLimitsOfEachOfItsProcesses) {
+  EXPECT_EQ(Run(confined_ + "ulimit -d").output, std::to_string((256 << 20) / 1024) + "\n")
+      << "files without a kernel take no process in";
 }
 
 }  // namespace

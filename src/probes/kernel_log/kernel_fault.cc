@@ -41,16 +41,33 @@ KernelFault MakeFault(std::string_view sign, std::string slot, std::int64_t valu
   return fault;
 }
 
+// A MIG instance, behind the slot: " GPU-I:05 GPU-CI:00" is "5/0", " GPU-I:05" "5"; "" for none.
+std::string MigPart(std::string_view text) {
+  constexpr std::string_view kGpu = " GPU-I:", kCompute = " GPU-CI:";
+  const std::size_t gpu = text.find(kGpu);
+  if (gpu == std::string_view::npos) return "";
+  text.remove_prefix(gpu + kGpu.size());
+  const std::optional<std::int64_t> instance = LeadingNumber(text);
+  if (!instance) return "";
+  const std::size_t compute = text.find(kCompute);
+  std::optional<std::int64_t> within;
+  if (compute != std::string_view::npos) {
+    within = LeadingNumber(text.substr(compute + kCompute.size()));
+  }
+  return within ? fmt::format("{}/{}", *instance, *within) : fmt::format("{}", *instance);
+}
+
 // "(PCI:0000:4b:00): 79, …" behind "Xid " or "SXid ".
 struct Numbered {
   std::string slot;
   std::int64_t number = 0;
   std::string_view rest;
+  std::string part;
 };
 std::optional<Numbered> ParseNumbered(std::string_view text) {
   const std::size_t close = text.find("): ");
   if (close == std::string_view::npos) return std::nullopt;
-  Numbered parsed{PciSlot(text), 0, text.substr(close + 3)};
+  Numbered parsed{PciSlot(text), 0, text.substr(close + 3), MigPart(text.substr(0, close))};
   const std::optional<std::int64_t> number = LeadingNumber(parsed.rest);
   if (parsed.slot.empty() || !number) return std::nullopt;
   parsed.number = *number;
@@ -93,6 +110,10 @@ void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
   if (!xid) return;
   faults.push_back(MakeFault(SignOfXid(xid->number, xid->rest), xid->slot, xid->number,
                              fmt::format("Xid {}", xid->number)));
+  faults.back().part = xid->part;
+  if (const std::optional<int> link = LinkOfNvlinkXid(xid->number, xid->rest)) {
+    faults.back().detail = fmt::format("link {}", *link);
+  }
   if (xid->number != kRecoveryActionXid) return;
   if (const std::optional<std::int64_t> action = RecoveryAction(xid->rest)) {
     faults.push_back(MakeFault("recovery-action", xid->slot, *action,

@@ -107,6 +107,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=x",
              "aer-fatal", "0000:4b:00", 1}));
 
+TEST(KernelFault, AnXidNamesTheMigInstanceAndTheLinkThatItIsAbout) {
+  const auto fault = [](const std::string& line) { return FaultsInLine(line).at(0); };
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00 GPU-I:05 GPU-CI:01): 13, x").part, "5/1");
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00 GPU-I:11): 13, x").part, "11");
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00): 13, name= GPU-I:05): 1").part, "");
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00 GPU-I:x): 13, x").part, "");
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00): 74, pid=1, name=a, NVLink: fatal error detected on "
+                  "link 14(0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)")
+                .detail,
+            "link 14");
+  EXPECT_EQ(fault("NVRM: Xid (PCI:0000:4b:00): 79, x").detail, "");
+}
+
 TEST(KernelFault, Xid154AlsoTellsWhatTheGpuAsksFor) {
   const auto faults = FaultsInLine(
       "NVRM: Xid (PCI:0000:0f:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "

@@ -170,6 +170,8 @@ void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sig
   sign.value = fault.value;
   sign.time = time;
   sign.raw = fault.raw;
+  sign.detail = fault.detail;
+  sign.part = fault.part;
   sign.device = DeviceOf(fault);
   if (sign.device.empty()) {
     return parts_.log.Debug("the kernel's log names a device that is not ours",

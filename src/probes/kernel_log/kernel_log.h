@@ -37,6 +37,8 @@ struct KernelFault {
   std::string pci_function{};
   // "nvme:nvme0", where the kernel itself names a device of another subsystem than PCI.
   std::string kernel_name{};
+  std::string part{};    // of a GPU, the MIG instance: as Sign::part
+  std::string detail{};  // the part of the device that it is about, "link 6"; "" when none is named
 
   bool operator==(const KernelFault&) const = default;
 };
@@ -59,6 +61,9 @@ enum class NvlinkFault {
 // `rest` is a line of the kernel's log from the XID's number on. Pure; what programs are called may
 // stand in it and changes nothing.
 NvlinkFault DecodeNvlinkXid(std::int64_t xid, std::string_view rest);
+// The number of the NVLink that such a line is about; nullopt when it names none, in a form that
+// DecodeNvlinkXid does not read, and of other XIDs.
+std::optional<int> LinkOfNvlinkXid(std::int64_t xid, std::string_view rest);
 
 // The PCI device, with its function, that the kernel says a record is about: "0000:4b:00.1"; ""
 // when it says none. Only the kernel's own code fills the record's properties, whatever the text

@@ -92,24 +92,44 @@ std::optional<std::vector<std::uint32_t>> HexWords(std::string_view text,
   }
 }
 
-// "…NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)". The name of a
-// process may come earlier in the line and imitate this text; the real one is the last, at the end.
-NvlinkFault Decode74(std::string_view text) {
+// Digits alone, two at most.
+std::optional<int> LinkNumber(std::string_view text) {
+  if (text.empty() || text.size() > 2) return std::nullopt;
+  if (text.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  int link = 0;
+  std::from_chars(text.data(), text.data() + text.size(), link);
+  return link;
+}
+
+// "…NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)". What a process
+// is called stands before it, so the last one counts, and it ends the line.
+struct Line74 {
+  int link = 0;
+  std::vector<std::uint32_t> words;
+};
+
+std::optional<Line74> ParseLine74(std::string_view text) {
   constexpr std::string_view kBegin = ", NVLink: fatal error detected on link ";
   const std::size_t begin = text.rfind(kBegin);
-  if (begin == std::string_view::npos) return NvlinkFault::kUnclear;
+  if (begin == std::string_view::npos) return std::nullopt;
   text.remove_prefix(begin + kBegin.size());
   const std::size_t open = text.find('(');
-  if (open == 0 || open > 2 || !text.ends_with(')')) return NvlinkFault::kUnclear;
-  if (text.find_first_not_of("0123456789") != open) return NvlinkFault::kUnclear;
-  const auto words = HexWords(text.substr(open + 1, text.size() - open - 2), ", ");
-  if (!words || words->size() != kRegisters74.size()) return NvlinkFault::kUnclear;
+  if (open == 0 || open > 2 || !text.ends_with(')')) return std::nullopt;
+  const std::optional<int> link = LinkNumber(text.substr(0, open));
+  auto words = HexWords(text.substr(open + 1, text.size() - open - 2), ", ");
+  if (!link || !words || words->size() != kRegisters74.size()) return std::nullopt;
+  return Line74{*link, *std::move(words)};
+}
+
+NvlinkFault Decode74(std::string_view text) {
+  const std::optional<Line74> line = ParseLine74(text);
+  if (!line) return NvlinkFault::kUnclear;
   bool hardware = false, link = false, ignored = false, follows = false;
   for (std::size_t i = 0; i < kRegisters74.size(); ++i) {
     const Register74& bits = kRegisters74[i];
     const std::uint32_t known = bits.hardware | bits.link | bits.ignored | bits.follows;
     if (known == 0) continue;
-    const std::uint32_t word = (*words)[i];
+    const std::uint32_t word = line->words[i];
     if ((word & ~known) != 0) return NvlinkFault::kUnclear;
     hardware = hardware || (word & bits.hardware) != 0;
     link = link || (word & bits.link) != 0;
@@ -126,6 +146,7 @@ NvlinkFault Decode74(std::string_view text) {
 struct Line {
   std::string_view unit;
   bool fatal = false;
+  std::string_view link;  // "-1": of none
   std::vector<std::uint32_t> words;
 };
 
@@ -153,7 +174,7 @@ std::optional<Line> ParseLine(std::string_view text) {
   if (!text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
   auto words = HexWords(text.substr(1, text.size() - 2), " ");
   if (!words || words->size() < 2) return std::nullopt;
-  return Line{unit, severity == "Fatal", *std::move(words)};
+  return Line{unit, severity == "Fatal", number, *std::move(words)};
 }
 
 // Whether the first word is of this unit, in either of its forms: none of the old ones ends with
@@ -208,11 +229,14 @@ NvlinkFault Decode149(const Line& line) {
   return NvlinkFault::kUnclear;
 }
 
-NvlinkFault DecodeNvlink5(std::int64_t xid, std::string_view text) {
+std::optional<Line> ParseLine5(std::string_view text) {
   // A process's name may stand before the last comma, and says what the process likes.
   const std::size_t comma = text.rfind(", ");
-  if (comma == std::string_view::npos) return NvlinkFault::kUnclear;
-  const std::optional<Line> line = ParseLine(text.substr(comma + 2));
+  return comma == std::string_view::npos ? std::nullopt : ParseLine(text.substr(comma + 2));
+}
+
+NvlinkFault DecodeNvlink5(std::int64_t xid, std::string_view text) {
+  const std::optional<Line> line = ParseLine5(text);
   if (!line) return NvlinkFault::kUnclear;
   if (xid == 149) return Decode149(*line);
   if (xid == 150) {
@@ -234,6 +258,16 @@ NvlinkFault DecodeNvlinkXid(std::int64_t xid, std::string_view rest) {
   if (xid == 74) return Decode74(rest);
   if (xid >= 144 && xid <= 150) return DecodeNvlink5(xid, rest);
   return NvlinkFault::kUnclear;
+}
+
+std::optional<int> LinkOfNvlinkXid(std::int64_t xid, std::string_view rest) {
+  if (xid == 74) {
+    const std::optional<Line74> line = ParseLine74(rest);
+    return line ? std::optional(line->link) : std::nullopt;
+  }
+  if (xid < 144 || xid > 150) return std::nullopt;
+  const std::optional<Line> line = ParseLine5(rest);
+  return line ? LinkNumber(line->link) : std::nullopt;
 }
 
 }  // namespace galen::probes

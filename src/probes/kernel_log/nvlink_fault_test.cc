@@ -28,6 +28,23 @@ void ExpectDecoded(const std::vector<Decoded>& all) {
   for (const Decoded& each : all) EXPECT_EQ(Decode5(each.xid, each.line), each.is) << each.line;
 }
 
+TEST(NvlinkFault, TheLinkIsThatOfTheLinesEndAndNotOfAProcessesName) {
+  const std::string_view registers = "(0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)";
+  const auto link74 = [&](std::string_view name, std::string_view link) {
+    return LinkOfNvlinkXid(74, fmt::format("74, pid=1, name={}, NVLink: fatal error detected on "
+                                           "link {}{}",
+                                           name, link, registers));
+  };
+  EXPECT_EQ(link74("python3", "14"), 14);
+  EXPECT_EQ(link74("a, NVLink: fatal error detected on link 3", "6"), 6);
+  EXPECT_EQ(link74("python3", "-1"), std::nullopt);
+  EXPECT_EQ(link74("python3", "123"), std::nullopt);
+  EXPECT_EQ(LinkOfNvlinkXid(145, "145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 08 (0x7 0x4)"), 8);
+  EXPECT_EQ(LinkOfNvlinkXid(145, "145, RLW_SRC_TRACK Nonfatal XC1 i0 Link -1 (0x7 0x4)"),
+            std::nullopt);
+  EXPECT_EQ(LinkOfNvlinkXid(79, "79, GPU has fallen off the bus."), std::nullopt);
+}
+
 TEST(NvlinkFault, TheRegistersOfXid74SayWhatIsBroken) {
   EXPECT_EQ(Decode74("0x10, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0"), NvlinkFault::kHardware) << "parity";
   EXPECT_EQ(Decode74("0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0"), NvlinkFault::kHardware);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,13 +28,18 @@ class FakeNvml final : public Nvml {
     }
     return signs;
   }
+  std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) override {
+    return partitions[gpu.uuid];
+  }
   StatusOr<std::vector<NvmlXid>> WaitForXids(Duration) override {
     if (!fails.ok()) return fails;
     return std::exchange(xids, std::vector<NvmlXid>{});
   }
 
   std::vector<NvmlGpu> gpus;
-  std::map<std::string, std::vector<Sign>> shows;                // by uuid
+  std::map<std::string, std::vector<Sign>> shows;  // by uuid
+  // MIG instances, by the GPU's uuid; nullopt: not known.
+  std::map<std::string, std::optional<std::vector<NvmlPartition>>> partitions;
   std::vector<NvmlDepth> depths;                                 // of all reads
   StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};  // of the next wait
   Status fails;                                                  // all waits, while not OK

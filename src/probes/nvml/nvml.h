@@ -18,6 +18,20 @@ namespace galen::probes {
 // More GPUs in one machine would be the answer of something broken; further ones are left out.
 inline constexpr unsigned kNvmlGpusMax = 1024;
 
+// And MIG instances of one GPU; NVML's GPUs of today have seven.
+inline constexpr unsigned kNvmlPartitionsMax = 64;
+
+// A MIG device: a compute instance in a GPU instance, which programs get in the place of a GPU.
+struct NvmlPartition {
+  std::string uuid{};                               // "MIG-5f3c…", its own
+  std::string profile{};                            // "1g.10gb", "1c.2g.20gb"
+  unsigned gpu_instance = 0, compute_instance = 0;  // their numbers, of this GPU
+  std::optional<std::uint64_t> memory{};            // bytes, where they are known
+  std::optional<unsigned> multiprocessors{};        // likewise
+
+  bool operator==(const NvmlPartition&) const = default;
+};
+
 // What stays of a GPU while its machine runs.
 struct NvmlGpu {
   void* handle = nullptr;      // NVML's own; valid until the library is closed
@@ -28,6 +42,8 @@ struct NvmlGpu {
   std::optional<int> minor{};  // of /dev/nvidiaN, where it is known
   std::optional<std::uint64_t> memory{};  // bytes, where they are known
   bool is_partitioned = false;            // MIG is on: programs get parts of it, never the whole
+  // Those there were when it was looked at; they may be made and destroyed at any time.
+  std::vector<NvmlPartition> partitions{};
   // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.
   std::string error{};
 
@@ -38,6 +54,8 @@ struct NvmlGpu {
 struct NvmlXid {
   std::string uuid{};  // of the GPU
   std::uint64_t number = 0;
+  // The MIG instance that it is about, as Sign::part; "" of the whole GPU.
+  std::string part{};
 
   bool operator==(const NvmlXid&) const = default;
 };
@@ -59,6 +77,8 @@ class Nvml {
   // GPU or this version of the library does not have is left out; what could not be read has its
   // error. A GPU that is lost shows "gpu-lost" and nothing else.
   virtual std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) = 0;
+  // The MIG instances of a GPU that is_partitioned, as they are now; nullopt: NVML does not say.
+  virtual std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) = 0;
   // Waits for XIDs, at most `most`; none is no error. Unimplemented: this library reports none.
   // After another error the next call asks for the XIDs anew, of those GPUs that still answer.
   virtual StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) = 0;

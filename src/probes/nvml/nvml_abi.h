@@ -60,6 +60,21 @@ struct FieldValue {
 };
 inline constexpr unsigned kFieldMemoryTemperature = 82;  // NVML_FI_DEV_MEMORY_TEMP, °C
 inline constexpr unsigned kFieldRecoveryAction = 230;    // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
+// Of one NVLink 5, whose number is the scope (NVML_FI_DEV_NVLINK_COUNT_…).
+inline constexpr unsigned kFieldLinkReceiveErrors = 208;       // RCV_ERRORS: packets with errors
+inline constexpr unsigned kFieldLinkRecoveries = 213;          // LINK_RECOVERY_SUCCESSFUL_EVENTS
+inline constexpr unsigned kFieldLinkRecoveriesFailed = 214;    // LINK_RECOVERY_FAILED_EVENTS
+inline constexpr unsigned kFieldLinkEffectiveErrors = 219;     // EFFECTIVE_ERRORS: not corrected
+inline constexpr unsigned kFieldLinkEffectiveErrorRate = 220;  // EFFECTIVE_BER
+inline constexpr unsigned kFieldLinkSymbolErrors = 221;        // SYMBOL_ERRORS: before correction
+inline constexpr unsigned kFieldLinkSymbolErrorRate = 222;     // SYMBOL_BER
+
+// How a bit error rate is packed (NVML_NVLINK_BER_…): mantissa times ten to the minus exponent.
+inline constexpr unsigned long long kErrorRateExponent = 0xff;  // mask
+inline constexpr unsigned kErrorRateMantissaShift = 8;
+inline constexpr unsigned long long kErrorRateMantissa = 0xf;  // mask, once shifted
+// What it is while there were no errors: the smallest that the form holds.
+inline constexpr unsigned long long kErrorRateNone = 255;  // exponent
 
 // nvmlGpuFabricInfo_t.
 struct FabricInfo {
@@ -74,8 +89,17 @@ inline constexpr unsigned char kFabricCompleted = 3;
 // nvmlEventData_t of nvmlEventSetWait_v2.
 struct EventData {
   Device device;
-  unsigned long long type, data;  // data of an XID event is its number
-  unsigned gpu_instance, compute_instance;
+  unsigned long long type, data;            // data of an XID event is its number
+  unsigned gpu_instance, compute_instance;  // of MIG, where it is about one
+};
+inline constexpr unsigned kNoInstance = 0xffffffff;
+
+// nvmlDeviceAttributes_t of nvmlDeviceGetAttributes_v2: what a MIG device has.
+struct DeviceAttributes {
+  unsigned multiprocessors;
+  unsigned shared_copy_engines, shared_decoders, shared_encoders, shared_jpegs, shared_optical_flow;
+  unsigned gpu_instance_slices, compute_instance_slices;
+  unsigned long long memory_mebibytes;
 };
 inline constexpr unsigned long long kEventXid = 0x8;  // nvmlEventTypeXidCriticalError
 

@@ -38,6 +38,9 @@ struct NvmlFunctions {
       generation_most, replays, retirement_pending;
   NvmlFunction<nvml::Device, nvml::Memory*> memory;
   NvmlFunction<nvml::Device, unsigned*, unsigned*> mig_mode;
+  NvmlFunction<nvml::Device, unsigned*> partitions_most, gpu_instance, compute_instance;
+  NvmlFunction<nvml::Device, unsigned, nvml::Device*> partition_by_index;
+  NvmlFunction<nvml::Device, nvml::DeviceAttributes*> attributes;
   NvmlFunction<nvml::Device, int, unsigned*> temperature, temperature_limit;
   NvmlFunction<nvml::Device, nvml::Utilization*> utilization;
   NvmlFunction<nvml::Device, int, int, unsigned long long*> ecc_errors;
@@ -53,6 +56,10 @@ struct NvmlFunctions {
   NvmlFunction<nvml::Device, unsigned long long, nvml::EventSet> register_events;
   NvmlFunction<nvml::EventSet, nvml::EventData*, unsigned> wait;
 };
+
+// "" when NVML has no such text.
+std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
+                     nvml::Device device);
 
 // NVML's answer in plain words: "not supported", "the GPU is lost", "NVML error 999".
 std::string NvmlErrorText(int result);

@@ -22,16 +22,6 @@ void* FirstSymbol(void* library, std::initializer_list<const char*> names) {
   return nullptr;
 }
 
-// "" when NVML has no such text.
-template <typename Function>
-std::string TextOf(const Function& function, nvml::Device device) {
-  std::array<char, nvml::kTextSize> text{};
-  if (function(device, text.data(), static_cast<unsigned>(text.size())) != nvml::kSuccess)
-    return "";
-  text.back() = '\0';
-  return text.data();
-}
-
 // By the name of the file that was loaded, whose links are followed: "libnvidia-ml.so.1" is one to
 // "libnvidia-ml.so.570.124.06". nvmlSystemGetNVMLVersion gives less: "12.570.124".
 std::string VersionOf(const NvmlFunctions& functions) {
@@ -48,6 +38,15 @@ std::string PciAddress(const nvml::PciInfo& info) {
 }
 
 }  // namespace
+
+std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
+                     nvml::Device device) {
+  std::array<char, nvml::kTextSize> text{};
+  const int result = function(device, text.data(), static_cast<unsigned>(text.size()));
+  if (result != nvml::kSuccess) return "";
+  text.back() = '\0';
+  return text.data();
+}
 
 std::string NvmlErrorText(int result) {
   switch (result) {
@@ -93,6 +92,11 @@ NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
   load(minor, {"nvmlDeviceGetMinorNumber"});
   load(memory, {"nvmlDeviceGetMemoryInfo"});
   load(mig_mode, {"nvmlDeviceGetMigMode"});
+  load(partitions_most, {"nvmlDeviceGetMaxMigDeviceCount"});
+  load(partition_by_index, {"nvmlDeviceGetMigDeviceHandleByIndex"});
+  load(gpu_instance, {"nvmlDeviceGetGpuInstanceId"});
+  load(compute_instance, {"nvmlDeviceGetComputeInstanceId"});
+  load(attributes, {"nvmlDeviceGetAttributes_v2"});
   load(temperature, {"nvmlDeviceGetTemperature"});
   load(temperature_limit, {"nvmlDeviceGetTemperatureThreshold"});
   load(power, {"nvmlDeviceGetPowerUsage"});
@@ -194,10 +198,10 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
   if (result == nvml::kSuccess) result = call.pci_info(gpu.handle, &pci);
   if (result != nvml::kSuccess) return {.error = NvmlErrorText(result)};
   gpu.pci_address = PciAddress(pci);
-  gpu.uuid = TextOf(call.uuid, gpu.handle);
+  gpu.uuid = NvmlText(call.uuid, gpu.handle);
   if (gpu.uuid.empty()) return {.error = "it has no UUID"};
-  gpu.serial = TextOf(call.serial, gpu.handle);
-  gpu.model = TextOf(call.name, gpu.handle);
+  gpu.serial = NvmlText(call.serial, gpu.handle);
+  gpu.model = NvmlText(call.name, gpu.handle);
   unsigned minor = 0, mig = 0, mig_to_be = 0;
   nvml::Memory memory{};
   if (call.minor(gpu.handle, &minor) == nvml::kSuccess) gpu.minor = static_cast<int>(minor);
@@ -206,6 +210,7 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
     gpu.memory = memory.total;
   }
   if (call.mig_mode(gpu.handle, &mig, &mig_to_be) == nvml::kSuccess) gpu.is_partitioned = mig != 0;
+  if (gpu.is_partitioned) gpu.partitions = Partitions(gpu).value_or(std::vector<NvmlPartition>());
   return gpu;
 }
 
@@ -254,7 +259,13 @@ StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
   // XIDs are all that was asked for.
   const auto uuid = uuids_.find(event.device);
   if (uuid == uuids_.end()) return std::vector<NvmlXid>{};
-  return std::vector<NvmlXid>{{.uuid = uuid->second, .number = event.data}};
+  std::string part;
+  if (event.gpu_instance != nvml::kNoInstance) part = fmt::format("{}", event.gpu_instance);
+  if (!part.empty() && event.compute_instance != nvml::kNoInstance) {
+    part += fmt::format("/{}", event.compute_instance);
+  }
+  return std::vector<NvmlXid>{
+      {.uuid = uuid->second, .number = event.data, .part = std::move(part)}};
 }
 
 }  // namespace galen::probes

@@ -109,6 +109,31 @@ TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {
   EXPECT_THAT(Read("0 fabric 0\n"), IsEmpty()) << "a machine without NVSwitch";
 }
 
+// Of NVLink 5 NVML has fields in the place of the counters; 524 is 2e-12, 4095 none at all.
+TEST_F(NvmlLibraryTest, FieldsOfNvlink5AreAddedUpAndOfErrorRatesTheWorstCounts) {
+  const std::string lines =
+      "0 link-0-field-208 3\n0 link-7-field-208 4\n0 link-7-field-213 1\n0 link-1-field-214 0\n"
+      "0 link-0-field-220 4095\n0 link-9-field-220 524\n0 link-9-field-221 70000\n";
+  EXPECT_THAT(Read(lines), ElementsAre("nvlink-receive-errors 7", "nvlink-recoveries 1",
+                                       "nvlink-recoveries-failed 0", "nvlink-bit-error-rate 2e-12",
+                                       "nvlink-symbol-errors 70000"));
+  const auto library = Open();
+  const std::vector<Sign> signs = library->Read(library->Gpus()->at(0), NvmlDepth::kPoll);
+  EXPECT_EQ(signs.at(0).raw, "NVML: nvlink-receive-errors 7, 4 of them on link 7");
+  EXPECT_THAT(signs.at(3).raw, HasSubstr(", of link 9"));
+  EXPECT_THAT(Read("0 link-0-field-220 4095\n"), ElementsAre("nvlink-bit-error-rate 0"));
+}
+
+TEST_F(NvmlLibraryTest, AFieldOfALinkThatCannotBeReadIsAnErrorAndTheOthersStay) {
+  EXPECT_THAT(Read("0 link-0-field-214 2\n0 link-3-field-214 result 999\n0 link-0-field-208 1\n"),
+              ElementsAre("nvlink-receive-errors 1", "nvlink-recoveries-failed !NVML error 999"));
+}
+
+TEST_F(NvmlLibraryTest, WhereALinkHasTheOldCounterItsFieldDoesNotCountBesides) {
+  EXPECT_THAT(Read("0 link-0-recoveries 2\n0 link-0-field-213 2\n"),
+              ElementsAre("nvlink-recoveries 2"));
+}
+
 TEST_F(NvmlLibraryTest, ErrorsOfLinksAreAddedUpAndTheWorstLinkIsNamed) {
   const std::string lines =
       "0 link-0-replays 1\n0 link-3-replays 5\n0 link-3-recoveries 0\n0 link-2-crc-flits 7\n"

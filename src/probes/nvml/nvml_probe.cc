@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace galen::probes {
 namespace {
 
@@ -31,18 +33,20 @@ bool IsShown(const std::vector<Sign>& signs, std::string_view name) {
 NvmlProbe::NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus)
     : parts_(std::move(parts)), xid_queue_(parts_.make_queue()) {
   for (auto& [device, gpu] : gpus) {
-    device_of_uuid_[gpu.uuid] = device;
     auto each = std::make_unique<Gpu>();
     each->device = device;
     each->gpu = std::move(gpu);
     each->queue = parts_.make_queue();
+    by_uuid_[each->gpu.uuid] = each.get();
     gpus_.push_back(std::move(each));
   }
 }
 
-void NvmlProbe::Start(SignSink& readings, SignSink& xids) {
+void NvmlProbe::Start(SignSink& readings, SignSink& xids,
+                      std::function<void()> partitions_changed) {
   readings_ = &readings;
   xids_ = &xids;
+  partitions_changed_ = std::move(partitions_changed);
   WaitForXids();
 }
 
@@ -74,8 +78,31 @@ void NvmlProbe::Read(Gpu& gpu) {
   if (deep) gpu.deep = now;
   const NvmlDepth depth = deep ? NvmlDepth::kAll : NvmlDepth::kPoll;
   gpu.began = now;
-  gpu.queue->Run([this, &gpu, depth] { gpu.signs = parts_.nvml.Read(gpu.gpu, depth); },
-                 [this, &gpu] { OnRead(gpu); });
+  gpu.queue->Run(
+      [this, &gpu, depth] {
+        gpu.signs = parts_.nvml.Read(gpu.gpu, depth);
+        if (gpu.gpu.is_partitioned) gpu.partitions = parts_.nvml.Partitions(gpu.gpu);
+      },
+      [this, &gpu] { OnRead(gpu); });
+}
+
+const std::vector<NvmlPartition>& NvmlProbe::PartitionsOf(const std::string& device) const {
+  const auto gpu =
+      std::ranges::find_if(gpus_, [&device](const auto& each) { return each->device == device; });
+  GALEN_CHECK(gpu != gpus_.end());
+  return (*gpu)->gpu.partitions;
+}
+
+void NvmlProbe::TakePartitions(Gpu& gpu) {
+  // What NVML does not say now stays: a GPU that is lost has taken its instances with it, and the
+  // Pods that hold them are to be told so.
+  const auto now = std::exchange(gpu.partitions, std::nullopt);
+  if (!now || *now == gpu.gpu.partitions) return;
+  parts_.log.Info(
+      "the MIG instances of a GPU are others now",
+      {{"device", gpu.device}, {"before", gpu.gpu.partitions.size()}, {"now", now->size()}});
+  gpu.gpu.partitions = *now;
+  if (partitions_changed_) partitions_changed_();
 }
 
 void NvmlProbe::OnRead(Gpu& gpu) {
@@ -83,6 +110,7 @@ void NvmlProbe::OnRead(Gpu& gpu) {
   if (took >= kPatience) {
     parts_.log.Warning("NVML answers again", {{"device", gpu.device}, {"after", FormatAge(took)}});
   }
+  TakePartitions(gpu);
   std::vector<Sign> signs = std::exchange(gpu.signs, {});
   KeepNews(gpu, signs);
   // NVML may answer, and not know this GPU: then nothing was read of it.
@@ -179,16 +207,18 @@ std::vector<Sign> NvmlProbe::XidsReported(const std::string& error) const {
 void NvmlProbe::TakeXids(const std::vector<NvmlXid>& xids) {
   std::vector<Sign> signs;
   for (const NvmlXid& xid : xids) {
-    const auto device = device_of_uuid_.find(xid.uuid);
-    if (device == device_of_uuid_.end()) continue;
+    const auto gpu = by_uuid_.find(xid.uuid);
+    if (gpu == by_uuid_.end()) continue;
+    const std::string& device = gpu->second->device;
     if (xid.number >= kNvLink5First && xid.number <= kNvLink5Last) {
       parts_.log.Info("NVML reports an XID whose severity only the kernel's log has",
-                      {{"device", device->second}, {"xid", xid.number}});
+                      {{"device", device}, {"xid", xid.number}});
       continue;
     }
-    signs.push_back({.device = device->second,
+    signs.push_back({.device = device,
                      .name = "xid",
                      .value = static_cast<double>(xid.number),
+                     .part = gpu->second->gpu.is_partitioned ? xid.part : "",
                      .time = parts_.loop.WallNow(),
                      .raw = fmt::format("NVML: Xid {}", xid.number)});
   }

@@ -39,8 +39,10 @@ class NvmlProbe final : public Probe {
   NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus);
 
   // What was read goes to `readings` when it comes, XIDs to `xids`, both from the loop. Once;
-  // both outlive the probe.
-  void Start(SignSink& readings, SignSink& xids);
+  // both outlive the probe. `partitions_changed` is called when a GPU's MIG instances are others.
+  void Start(SignSink& readings, SignSink& xids, std::function<void()> partitions_changed = {});
+  // The MIG instances of the GPU as they were last seen; REQUIRES: there is such a device.
+  const std::vector<NvmlPartition>& PartitionsOf(const std::string& device) const;
   // Begins a read of each GPU that has none under way; gives only that NVML does not answer for a
   // GPU, or for XIDs.
   StatusOr<std::vector<Sign>> Observe() override;
@@ -52,7 +54,9 @@ class NvmlProbe final : public Probe {
     std::optional<Time> began;  // of the read under way
     std::optional<Time> deep;   // when its InfoROM was looked at
     std::vector<Sign> signs;    // the read's, written by its thread while `began`
-    double links_up = 0;        // the most NVLinks that were up
+    // Likewise, of a GPU that has MIG instances.
+    std::optional<std::vector<NvmlPartition>> partitions;
+    double links_up = 0;  // the most NVLinks that were up
     // The last read showed a mismatch of versions; a process before this one may have.
     bool mismatch = true;
     std::map<std::string, double, std::less<>> events;  // last shown, by sign
@@ -61,6 +65,7 @@ class NvmlProbe final : public Probe {
 
   void Read(Gpu& gpu);
   void OnRead(Gpu& gpu);
+  void TakePartitions(Gpu& gpu);
   // Leaves of what NVML shows at each read, and the table takes as events, what is new; a recovery
   // that is asked for no more is one of value 0.
   static void KeepNews(Gpu& gpu, std::vector<Sign>& signs);
@@ -74,9 +79,10 @@ class NvmlProbe final : public Probe {
 
   const Parts parts_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
-  std::map<std::string, std::string> device_of_uuid_;
+  std::map<std::string, const Gpu*> by_uuid_;
   SignSink* readings_ = nullptr;
   SignSink* xids_ = nullptr;
+  std::function<void()> partitions_changed_;
   StatusOr<std::vector<NvmlXid>> waited_ = std::vector<NvmlXid>{};  // written by its thread
   int failed_waits_ = 0;                                            // in a row
   bool xids_missed_ = false;                                        // the last sign says so

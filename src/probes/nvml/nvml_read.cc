@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
+#include <string_view>
+#include <vector>
 
 #include "probes/nvml/nvml_functions.h"
 #include "probes/nvml/nvml_library.h"
@@ -46,6 +49,9 @@ class Signs {
          .unit = unit,
          .raw = fmt::format("NVML: {} {}{}{}", name, value, *unit != '\0' ? " " : "", unit)});
     return signs_.back();
+  }
+  bool Shows(std::string_view name) const {
+    return std::ranges::find(signs_, name, &Sign::name) != signs_.end();
   }
   // What a library reads of a module of another version means nothing.
   bool mismatch() const { return mismatch_; }
@@ -206,6 +212,83 @@ void ReadLinkErrors(const NvmlFunctions& call, nvml::Device gpu, const char* nam
   if (most > 0) sign.raw += fmt::format(", {} of them on link {}", most, worst);
 }
 
+// A number of a field, whichever type it has.
+double NumberIn(const nvml::FieldValue& field) {
+  constexpr int kDouble = 0, kUnsigned = 1;
+  if (field.value_type == kDouble) return field.value.as_double;
+  if (field.value_type == kUnsigned) return field.value.as_unsigned;
+  return static_cast<double>(field.value.as_long);
+}
+
+double ErrorRateIn(const nvml::FieldValue& field) {
+  const auto packed = static_cast<unsigned long long>(NumberIn(field));
+  const unsigned long long exponent = packed & nvml::kErrorRateExponent;
+  if (exponent == nvml::kErrorRateNone) return 0;
+  const unsigned long long mantissa =
+      (packed >> nvml::kErrorRateMantissaShift) & nvml::kErrorRateMantissa;
+  // Divided, so that 1e-12 is what a rule's 1e-12 is.
+  return static_cast<double>(mantissa) / std::pow(10.0, static_cast<double>(exponent));
+}
+
+// What NVML counts of each link since NVLink 5, in the place of the counters above: those of all
+// links are added up, of error rates the worst counts.
+struct LinkField {
+  unsigned id;
+  const char* sign;
+  bool is_rate = false;
+};
+constexpr LinkField kLinkFields[] = {
+    {nvml::kFieldLinkReceiveErrors, "nvlink-receive-errors"},
+    {nvml::kFieldLinkRecoveries, "nvlink-recoveries"},
+    {nvml::kFieldLinkRecoveriesFailed, "nvlink-recoveries-failed"},
+    {nvml::kFieldLinkEffectiveErrors, "nvlink-bit-errors"},
+    {nvml::kFieldLinkEffectiveErrorRate, "nvlink-bit-error-rate", true},
+    {nvml::kFieldLinkSymbolErrors, "nvlink-symbol-errors"},
+    {nvml::kFieldLinkSymbolErrorRate, "nvlink-symbol-error-rate", true}};
+
+// One sign, of the values of all links.
+void AddLinkField(const LinkField& field, const std::vector<nvml::FieldValue>& values,
+                  Signs& signs) {
+  double all = 0, most = 0;
+  unsigned worst = 0;
+  bool any = false;
+  for (const nvml::FieldValue& value : values) {
+    if (value.field_id != field.id || IsMissing(value.result)) continue;
+    // The one that cannot be asked may be the bad one.
+    if (!signs.Has(value.result, field.sign)) return;
+    any = true;
+    const double own = field.is_rate ? ErrorRateIn(value) : NumberIn(value);
+    all += own;
+    if (own <= most) continue;
+    most = own;
+    worst = value.scope_id;
+  }
+  if (!any) return;
+  Sign& sign = signs.Add(field.sign, field.is_rate ? most : all);
+  if (most <= 0) return;
+  sign.raw += field.is_rate ? fmt::format(", of link {}", worst)
+                            : fmt::format(", {} of them on link {}", NumberText(most), worst);
+}
+
+void ReadLinkFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  std::vector<nvml::FieldValue> values;
+  for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
+    for (const LinkField& field : kLinkFields) {
+      nvml::FieldValue value{};
+      value.field_id = field.id;
+      value.scope_id = link;
+      value.result = nvml::kNotSupported;
+      values.push_back(value);
+    }
+  }
+  const int all = call.field_values(gpu, static_cast<int>(values.size()), values.data());
+  // A library or GPU that refuses the call as a whole has said so of the fields above.
+  if (all != nvml::kSuccess) return;
+  for (const LinkField& field : kLinkFields) {
+    if (!signs.Shows(field.sign)) AddLinkField(field, values, signs);
+  }
+}
+
 void ReadFabric(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   nvml::FabricInfo fabric{};
   if (signs.Has(call.fabric_info(gpu, &fabric), "fabric-ready") &&
@@ -238,6 +321,7 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   ReadLinkErrors(call, handle, "nvlink-recoveries", {nvml::kNvLinkRecoveries}, signs);
   ReadLinkErrors(call, handle, "nvlink-crc-errors",
                  {nvml::kNvLinkCrcOfFlits, nvml::kNvLinkCrcOfData}, signs);
+  ReadLinkFields(call, handle, signs);
   ReadFabric(call, handle, signs);
   if (depth == NvmlDepth::kAll) {
     const int inforom = call.validate_inforom(handle);

@@ -1,6 +1,7 @@
 #include "probes/nvml/xid_merger.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace galen::probes {
 namespace {
@@ -12,6 +13,11 @@ constexpr std::size_t kSeenMax = 1024;
 // The XID of NVLink that NVML reports without what its registers say. Those of NVLink 5 it does not
 // pass on at all (NvmlProbe).
 constexpr double kNvlinkXid = 74;
+
+// Of MIG instances, the GPU instance counts: the two sources may not both have the rest.
+bool MayBeOne(std::string_view a, std::string_view b) {
+  return a.empty() || b.empty() || a.substr(0, a.find('/')) == b.substr(0, b.find('/'));
+}
 
 }  // namespace
 
@@ -62,9 +68,10 @@ bool XidMerger::IsSecond(const Inlet& by, const Sign& sign) {
   while (!seen.empty() && (now - seen.front().at > kWindow || seen.size() >= kSeenMax)) {
     seen.pop_front();
   }
-  const auto other = std::ranges::find_if(seen, [&by](const Seen& each) { return each.by != &by; });
+  const auto other = std::ranges::find_if(
+      seen, [&](const Seen& each) { return each.by != &by && MayBeOne(each.part, sign.part); });
   if (other == seen.end()) {
-    seen.push_back({&by, now});
+    seen.push_back({&by, now, sign.part});
     return false;
   }
   seen.erase(other);

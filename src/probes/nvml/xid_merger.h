@@ -43,6 +43,7 @@ class XidMerger {
   struct Seen {
     const Inlet* by;
     Time at;
+    std::string part;  // of a GPU in MIG instances
   };
 
   struct Held {

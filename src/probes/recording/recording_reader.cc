@@ -121,8 +121,12 @@ void RecordingReader::AddRecord(const KernelRecord& record, const std::string& p
     if (rules_.FindSign(fault.sign) == nullptr) {
       Note(place, fmt::format("{} is passed over: no rule knows the sign {}", place, fault.sign));
     }
-    signs.push_back(
-        {.device = std::move(device), .name = fault.sign, .value = fault.value, .raw = fault.raw});
+    signs.push_back({.device = std::move(device),
+                     .name = fault.sign,
+                     .value = fault.value,
+                     .detail = fault.detail,
+                     .part = fault.part,
+                     .raw = fault.raw});
   }
 }
 

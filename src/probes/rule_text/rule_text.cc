@@ -128,7 +128,9 @@ std::string WhenText(const Rule& rule, const RuleTable& table) {
         ", while {} {}", rule.condition->sign,
         MatchWithUnit(Match(rule.condition->comparison), UnitOf(table, rule.condition->sign)));
   }
-  if (rule.count > 1) when += fmt::format(", {} times", rule.count);
+  if (rule.count > 1) {
+    when += fmt::format(", {} times{}", rule.count, rule.same_detail ? " with one detail" : "");
+  }
   if (rule.window > Duration::zero()) when += fmt::format(" in {}", TimeText(rule.window));
   if (rule.enter_for > Duration::zero()) when += ", for " + TimeText(rule.enter_for);
   return when;

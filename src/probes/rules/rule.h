@@ -260,9 +260,11 @@ struct Rule {
   // Debounce and hysteresis: a finding begins after `enter_for` and `count` matches, and ends once
   // the value has been past `leave` for `leave_for`. Durations are zero unless the row says
   // otherwise.
-  Duration enter_for{};           // matches without a break for so long
-  int count = 1;                  // and so many times
-  Duration window{};              // within this; zero: one after the other
+  Duration enter_for{};  // matches without a break for so long
+  int count = 1;         // and so many times
+  Duration window{};     // within this; zero: one after the other
+  // Only events with one detail (an NVLink's number) count together, and those without none.
+  bool same_detail = false;
   std::optional<double> leave{};  // the threshold that ends a finding, on the good side of `match`
   std::string leave_unit{};       // where it is written, as Comparison::unit; "% of peers"
   Duration leave_for{};           // no longer matches for so long

@@ -114,6 +114,9 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   if (event && rule.count > 1 && rule.window <= Duration::zero()) {
     faults.Add("window", "is missing: events are counted within a time");
   }
+  if (rule.same_detail && (!event || rule.count == 1)) {
+    faults.Add("same_detail", "is for events that are counted; say a count above 1");
+  }
   if (!event && rule.window > Duration::zero()) {
     faults.Add("window", "is for events; a reading has count and enter_for");
   }
@@ -232,8 +235,10 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
     CheckMatch(rule, *sign, faults);
     CheckValues(rule, *sign, faults);
     CheckTimes(rule, sign->kind, faults);
-    // An active check has a sentence of its own, too (check_results.h).
-    if (NeedsDetail(rule.sentence) && !sign->command && sign->name != "active-check") {
+    // An active check has a sentence of its own, too (check_results.h), and what is counted by its
+    // detail has one.
+    const bool has_detail = sign->command || sign->name == "active-check" || rule.same_detail;
+    if (NeedsDetail(rule.sentence) && !has_detail) {
       faults.Add("sentence", "has {detail}, which only a sign with a `command` gives");
     }
   }

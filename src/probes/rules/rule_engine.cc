@@ -226,14 +226,18 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
+    // The rule of each of them has its record; this one says something of all of them.
+    if (rule.same_detail && !TrackOf(device, index).finding()) continue;
     const bool ended = Clear(device, rule, sign);
     if (sign.maybe_old && !ended) continue;
     Sign of_device = sign;
     of_device.device = device.health.id.device;
     const std::string value = ValueText(sign);
-    const std::string message = FillSentence(
-        rule.sentence,
-        {.value = value, .unit = rule.unit.empty() ? sign.unit : rule.unit, .text = rule.text});
+    const std::string message =
+        FillSentence(rule.sentence, {.value = value,
+                                     .unit = rule.unit.empty() ? sign.unit : rule.unit,
+                                     .text = rule.text,
+                                     .detail = sign.detail});
     evaluation.records.push_back(
         {std::move(of_device), rule.id, MakeCause(rule.code, message, value, rule.owner)});
   }

@@ -116,6 +116,7 @@ class RuleTrack {
   struct Hit {
     WallTime time{};
     Time at{};
+    std::string detail{};  // where only those with one count together
   };
   static Hit HitAt(WallTime time, const Instant& at);
 
@@ -125,6 +126,8 @@ class RuleTrack {
   bool Rises(const Rise& rise);
   void Remember(const Rise& rise, double value, Time now);
   void WatchForEnd(const Sign& sign, bool matches, const Instant& at);
+  // Keeps the hit; whether there are enough within the window.
+  bool Count(const Hit& hit);
   // Begins the finding if the matches so far are enough.
   void TryEnter(const Instant& at);
   void Enter(const Sign& sign, WallTime since);
@@ -145,7 +148,7 @@ class RuleTrack {
   WallTime first_match_{};
   // Readings that matched, one after another.
   int streak_ = 0;
-  std::vector<Hit> hits_;        // at most rule.count
+  std::vector<Hit> hits_;        // at most rule.count, of each detail where those are told apart
   std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
   // The identity of a finding.
   std::optional<Finding> finding_;

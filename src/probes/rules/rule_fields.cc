@@ -76,6 +76,7 @@ constexpr Field kRuleFields[] = {
     {"enter_for", kTime, "matches without a break for so long before it counts"},
     {"count", kCount, "and so many times"},
     {"window", kTime, "of events: within so long"},
+    {"same_detail", kSwitch, "of events: only those with the same {detail} count together"},
     {"leave", kText, "the threshold that ends it: 82, \"82 °C\", of peers \"95 % of peers\""},
     {"leave_for", kTime, "no longer matches for so long before it ends"},
     {"until", kText, "clear, reset, reboot or a time such as 10m"},

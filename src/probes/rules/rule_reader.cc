@@ -110,6 +110,7 @@ Rule ReadRule(RuleRow row) {
   rule.enter_for = row.Span("enter_for");
   rule.count = ReadCount(row);
   rule.window = row.Span("window");
+  rule.same_detail = row.Switch("same_detail");
   ReadLeave(row, rule);
   rule.leave_for = row.Span("leave_for");
   ReadUntil(row, rule);

@@ -14,6 +14,9 @@ namespace {
 // Enough to see a rise to a sixtieth of its window, whatever the pace of reading.
 constexpr int kSamplesPerWindow = 60;
 
+// Of all details together. The reader allows no count above it; a device has some dozen parts.
+constexpr std::size_t kHitsMax = 1024;
+
 bool SameText(const Comparison& comparison, const std::string& text) {
   const bool same = std::get<std::string>(comparison.with) == text;
   return same == (comparison.compare == Compare::kEqual);
@@ -138,17 +141,27 @@ RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
 
 void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
   // Also of a finding that stands: each further event puts the end of its quiet time off.
-  const Hit hit = HitAt(sign.time, at);
+  Hit hit = HitAt(sign.time, at);
   if (hit.time >= last_event_.time) last_event_ = hit;
   if (finding_) return;
-  hits_.push_back(hit);
-  // The last `count` hits are enough to know whether so many lie within the window.
-  if (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.erase(hits_.begin());
-  const bool enough = hits_.size() == static_cast<std::size_t>(rule_->count);
-  if (enough && (rule_->count == 1 || hit.at - hits_.front().at <= rule_->window)) {
-    Enter(sign, sign.time);
-  }
+  if (rule_->same_detail) hit.detail = sign.detail;
+  // Of which part it was nobody knows, so it makes no part worse.
+  const bool counts = !rule_->same_detail || !hit.detail.empty();
+  if (counts && Count(hit)) Enter(sign, sign.time);
   Settle(at);
+}
+
+bool RuleTrack::Count(const Hit& hit) {
+  hits_.push_back(hit);
+  const auto together = [&hit](const Hit& each) { return each.detail == hit.detail; };
+  // The last `count` hits are enough to know whether so many lie within the window.
+  if (std::ranges::count_if(hits_, together) > rule_->count) {
+    hits_.erase(std::ranges::find_if(hits_, together));
+  }
+  if (hits_.size() > kHitsMax) hits_.pop_front();
+  if (std::ranges::count_if(hits_, together) < rule_->count) return false;
+  const Hit& first = *std::ranges::find_if(hits_, together);
+  return rule_->count == 1 || hit.at - first.at <= rule_->window;
 }
 
 void RuleTrack::Pause() {
@@ -276,6 +289,9 @@ Json RuleTrack::Save() const {
   if (!finding_ && hits_.empty()) return Json();
   Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_.time, 9)}});
   for (const Hit& hit : hits_) saved["hits"].Append(FormatRfc3339(hit.time, 9));
+  if (rule_->same_detail) {
+    for (const Hit& hit : hits_) saved["details"].Append(hit.detail);
+  }
   if (!finding_) return saved;
   saved["since"] = FormatRfc3339(finding_->since, 9);
   saved["share"] = finding_->share;
@@ -293,9 +309,15 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
     return parsed.ok() ? *parsed : WallTime{};
   };
   last_event_ = HitAt(time(saved["lastEvent"]), at);
-  for (const Json& hit : saved["hits"].items()) hits_.push_back(HitAt(time(hit), at));
-  const auto most = static_cast<std::ptrdiff_t>(rule_->count);
-  if (std::ssize(hits_) > most) hits_.erase(hits_.begin(), hits_.end() - most);
+  const auto& hits = saved["hits"].items();
+  const auto& details = saved["details"].items();
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    // Of which parts they were is not known where the rule did not tell them apart before.
+    if (rule_->same_detail && i >= details.size()) break;
+    Hit hit = HitAt(time(hits[i]), at);
+    if (rule_->same_detail) hit.detail = details[i].AsString();
+    static_cast<void>(Count(hit));
+  }
   if (saved.Has("since")) {
     const double share = saved["share"].AsDouble(1.0);
     finding_ = Finding{.state = StateAt(share),

@@ -25,7 +25,11 @@ struct Sign {
   std::variant<double, std::string> value = 0.0;
   std::string unit{};                // "°C"
   std::optional<double> expected{};  // what this device can do at its best, where known
-  std::string detail{};              // what a command says of it, printable; "" of other signs
+  // What a command says of it, or which part of the device it is about ("link 6"); printable.
+  std::string detail{};
+  // Of a GPU that is cut into MIG instances, the one that an event is about: "1", or "1/0" with its
+  // compute instance. "": the whole device, or its source does not say.
+  std::string part{};
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
   // old ones.
   WallTime time{};

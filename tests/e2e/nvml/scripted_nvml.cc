@@ -10,6 +10,9 @@
 //   wait 15                 the wait for events fails
 //   0 hangs 1               every call about GPU 0 blocks while this is so
 //   xid 0 79                an event of GPU 0; each line is reported once
+//   xid 0 13 2 0            of its GPU instance 2, compute instance 0
+//   0 mig-most 7            so many MIG devices can be there
+//   0 mig-3-uuid MIG-1      answers of the one at place 3; without this line there is none
 #include <sys/stat.h>
 
 #include <array>
@@ -100,16 +103,25 @@ Table& Script() {
 
 std::optional<std::string> Answer(const std::string& key) { return Script().Answer(key); }
 
-std::string IndexOf(nvml::Device device) {
-  return std::to_string(reinterpret_cast<std::uintptr_t>(device) - 1);
+// A handle is the GPU's number plus one, and of a MIG device its place plus one above that.
+constexpr unsigned kPlaceShift = 16;
+
+// How the lines of this device begin: "0 ", of a MIG device "0 mig-3-".
+std::string PrefixOf(nvml::Device device) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(device);
+  const std::uintptr_t place = handle >> kPlaceShift;
+  const std::uintptr_t gpu = handle & ((std::uintptr_t{1} << kPlaceShift) - 1);
+  return std::to_string(gpu - 1) + " " +
+         (place == 0 ? "" : "mig-" + std::to_string(place - 1) + "-");
 }
 
 // The answer for a GPU, or what the call returns in its place.
 int Find(nvml::Device device, const std::string& name, std::string& answer) {
-  const std::string key = IndexOf(device) + " ";
+  const std::string prefix = PrefixOf(device);
+  const std::string key = prefix.substr(0, prefix.find(' ') + 1);
   while (Answer(key + "hangs") == "1") std::this_thread::sleep_for(std::chrono::milliseconds(5));
   if (const auto all = Answer(key + "result")) return std::stoi(*all);
-  const auto found = Answer(key + name);
+  const auto found = Answer(prefix + name);
   if (!found) return nvml::kNotSupported;
   if (found->starts_with("result ")) return std::stoi(found->substr(7));
   answer = *found;
@@ -185,6 +197,26 @@ int nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
 int nvmlDeviceGetMigMode(nvml::Device device, unsigned* now, unsigned* pending) {
   *pending = 0;
   return Number(device, "mig", now);
+}
+int nvmlDeviceGetMaxMigDeviceCount(nvml::Device device, unsigned* most) {
+  return Number(device, "mig-most", most);
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(nvml::Device device, unsigned place, nvml::Device* mig) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(device);
+  *mig = reinterpret_cast<nvml::Device>(handle | ((std::uintptr_t{place} + 1) << kPlaceShift));
+  std::string uuid;
+  const int result = Find(*mig, "uuid", uuid);
+  return result == nvml::kNotSupported ? nvml::kNotFound : result;
+}
+int nvmlDeviceGetGpuInstanceId(nvml::Device device, unsigned* id) {
+  return Number(device, "gi", id);
+}
+int nvmlDeviceGetComputeInstanceId(nvml::Device device, unsigned* id) {
+  return Number(device, "ci", id);
+}
+int nvmlDeviceGetAttributes_v2(nvml::Device device, nvml::DeviceAttributes* attributes) {
+  Number(device, "multiprocessors", &attributes->multiprocessors);
+  return Number(device, "memory", &attributes->memory_mebibytes);
 }
 int nvmlDeviceGetTemperature(nvml::Device device, int, unsigned* celsius) {
   return Number(device, "temperature", celsius);
@@ -262,8 +294,17 @@ int nvmlDeviceGetGpuFabricInfo(nvml::Device device, nvml::FabricInfo* info) {
   info->status = nvml::kSuccess;
   return Number(device, "fabric", &info->state);
 }
+// "link-3-field-220 524" is the field of that number of link 3.
 int nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
   for (int i = 0; i < count; ++i) {
+    if (values[i].field_id >= 200 && values[i].field_id < 230) {
+      values[i].value_type = 3;
+      values[i].result = Number(device,
+                                "link-" + std::to_string(values[i].scope_id) + "-field-" +
+                                    std::to_string(values[i].field_id),
+                                &values[i].value.as_long);
+      continue;
+    }
     const bool heat = values[i].field_id == nvml::kFieldMemoryTemperature;
     values[i].result = Number(device, heat ? "memory-temperature" : "recovery-action",
                               &values[i].value.as_unsigned);
@@ -291,6 +332,8 @@ int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned millise
       words >> index >> event->data;
       event->device = reinterpret_cast<nvml::Device>(index + 1);
       event->type = nvml::kEventXid;
+      if (!(words >> event->gpu_instance)) event->gpu_instance = nvml::kNoInstance;
+      if (!(words >> event->compute_instance)) event->compute_instance = nvml::kNoInstance;
       return nvml::kSuccess;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

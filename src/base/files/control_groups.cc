@@ -1,0 +1,274 @@
+#include "base/files/control_groups.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace galen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How many runs of one container that have not ended whole are kept in mind, to be removed later.
+constexpr int kSameNameMax = 16;
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Control files take a value in one write(2), and answer by it.
+Status WriteValue(const std::string& path, const std::string& value) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file << value;
+  file.flush();
+  if (!file) return ErrnoStatus(errno == 0 ? EIO : errno, "write " + path);
+  return OkStatus();
+}
+
+void WriteIfThere(const std::string& path, const std::string& value) {
+  // What it says then is the kernel's own limit, and the bound beside it holds.
+  if (fs::exists(path)) static_cast<void>(WriteValue(path, value));
+}
+
+// One that is there already must be ours to use: another user's agent may have left it.
+Status MakeGroup(const std::string& directory) {
+  const bool made = ::mkdir(directory.c_str(), 0755) == 0;
+  if (made || (errno == EEXIST && ::access(directory.c_str(), W_OK) == 0)) return OkStatus();
+  return ErrnoStatus(errno, "make the control group " + directory);
+}
+
+// The path of the line whose controllers are `wanted` ("" is version 2's); nullopt without one.
+std::optional<std::string> OwnPath(const std::string& lines, std::string_view wanted) {
+  std::istringstream text(lines);
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    if (line.substr(first + 1, second - first - 1) != wanted) continue;
+    const std::string path = line.substr(second + 1);
+    return path == "/" ? "" : path;
+  }
+  return std::nullopt;
+}
+
+// The number behind `key` in lines of "key number".
+std::uint64_t CountOf(const std::string& lines, std::string_view key) {
+  std::istringstream text(lines);
+  std::string name;
+  for (std::uint64_t count = 0; text >> name >> count;) {
+    if (name == key) return count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ControlGroups::ControlGroups(Places places, const std::string& name, Wanted wanted)
+    : places_(std::move(places)), name_(name), wanted_(wanted) {
+  const std::string own = TextOf(places_.own_groups);
+  const auto version1 = OwnPath(own, "memory");
+  const auto version2 = OwnPath(own, "");
+  if (version1 && fs::is_directory(places_.cgroup_root + "/memory")) {
+    UseVersion1(*version1);
+    if (usable() && wanted_.processes) of_processes_ = TreeBeside(own, "pids");
+    if (usable() && wanted_.processors) of_processors_ = TreeBeside(own, "cpu");
+  } else if (version2) {
+    UseVersion2(*version2);
+  } else {
+    limitation_ =
+        "this machine shows no control groups: memory limits are not kept and a process "
+        "that leaves its session is found by its environment only";
+  }
+}
+
+void ControlGroups::AddLimitation(const std::string& what) {
+  limitation_ += (limitation_.empty() ? "" : "; ") + what;
+}
+
+void ControlGroups::UseVersion1(const std::string& own) {
+  const std::string directory = places_.cgroup_root + "/memory" + own + "/" + name_;
+  if (const Status made = MakeGroup(directory); !made.ok()) {
+    AddLimitation(made.message() + ": memory limits are not kept");
+    return;
+  }
+  directory_ = directory;
+  bounds_memory_ = true;
+}
+
+std::string ControlGroups::TreeBeside(const std::string& lines, const std::string& controller) {
+  const auto own = OwnPath(lines, controller);
+  std::string directory = places_.cgroup_root + "/" + controller + own.value_or("") + "/" + name_;
+  const Status made =
+      own ? MakeGroup(directory) : NotFound("this machine has no control groups of {}", controller);
+  if (made.ok()) return directory;
+  AddLimitation(fmt::format("{}: limits of {} are not kept", made.message(), controller));
+  return "";
+}
+
+void ControlGroups::UseVersion2(const std::string& own) {
+  const bool unified = fs::exists(places_.cgroup_root + "/cgroup.controllers");
+  const std::string base = places_.cgroup_root + (unified ? "" : "/unified") + own;
+  if (const Status made = MakeGroup(base + "/" + name_); !made.ok()) {
+    AddLimitation(made.message() + ": memory limits are not kept");
+    return;
+  }
+  directory_ = base + "/" + name_;
+  version2_ = true;
+  if (wanted_.make_room) MakeRoom(base);
+  bounds_memory_ = Enable(base, "memory");
+  if (wanted_.processes && Enable(base, "pids")) of_processes_ = directory_;
+  if (wanted_.processors && Enable(base, "cpu")) of_processors_ = directory_;
+}
+
+void ControlGroups::MakeRoom(const std::string& base) {
+  // The root of all groups has no such file, and may have processes. Others in our group are not
+  // ours to move.
+  if (!fs::exists(base + "/cgroup.events")) return;
+  if (Members(base) != std::vector<pid_t>{::getpid()}) return;
+  const std::string ours = base + "/" + name_ + ".self";
+  Status moved = MakeGroup(ours);
+  if (moved.ok()) moved = WriteValue(ours + "/cgroup.procs", std::to_string(::getpid()));
+  if (!moved.ok()) AddLimitation(moved.message());
+}
+
+bool ControlGroups::Enable(const std::string& base, const std::string& controller) {
+  // The kernel refuses it in a group that has processes of its own, as ours has unless it is the
+  // root or we made room; groups without the controller still name their processes.
+  Status enabled = WriteValue(base + "/cgroup.subtree_control", "+" + controller);
+  if (enabled.ok()) enabled = WriteValue(directory_ + "/cgroup.subtree_control", "+" + controller);
+  if (enabled.ok()) return true;
+  AddLimitation(fmt::format("{}: {} limits are not kept", enabled.message(), controller));
+  return false;
+}
+
+std::string ControlGroups::In(const std::string& tree, const std::string& group) const {
+  return tree + group.substr(directory_.size());
+}
+
+std::vector<std::string> ControlGroups::Trees(const std::string& group) const {
+  std::vector<std::string> trees = {group};
+  for (const std::string& tree : {of_processes_, of_processors_}) {
+    if (!tree.empty() && tree != directory_) trees.push_back(In(tree, group));
+  }
+  return trees;
+}
+
+Status ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds) const {
+  if (bounds.memory_bytes && bounds_memory_) {
+    RETURN_IF_ERROR(WriteValue(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"),
+                               std::to_string(*bounds.memory_bytes)));
+    // Else what does not fit goes there. A kernel without swap has no such file.
+    if (version2_) {
+      WriteIfThere(group + "/memory.swap.max", "0");
+    } else {
+      WriteIfThere(group + "/memory.memsw.limit_in_bytes", std::to_string(*bounds.memory_bytes));
+    }
+  }
+  if (bounds.processes && !of_processes_.empty()) {
+    RETURN_IF_ERROR(
+        WriteValue(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes)));
+  }
+  if (!bounds.processors || of_processors_.empty()) return OkStatus();
+  constexpr int kPeriod = 100'000;  // microseconds, the kernel's own
+  const int quota = static_cast<int>(*bounds.processors * kPeriod);
+  const std::string directory = In(of_processors_, group);
+  if (version2_) return WriteValue(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
+  RETURN_IF_ERROR(WriteValue(directory + "/cpu.cfs_period_us", std::to_string(kPeriod)));
+  return WriteValue(directory + "/cpu.cfs_quota_us", std::to_string(quota));
+}
+
+StatusOr<std::string> ControlGroups::Make(const std::string& name,
+                                          const ControlGroupBounds& bounds) const {
+  std::string group = directory_ + "/" + name;
+  // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
+  for (int number = 2; fs::exists(group) && !Remove(group); ++number) {
+    if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
+    group = fmt::format("{}/{}-{}", directory_, name, number);
+  }
+  Status made;
+  for (const std::string& tree : Trees(group)) {
+    if (made.ok()) made = MakeGroup(tree);
+  }
+  if (made.ok()) made = Bound(group, bounds);
+  if (made.ok()) return group;
+  Remove(group);
+  return made;
+}
+
+std::vector<std::string> ControlGroups::JoinFiles(const std::string& group) const {
+  std::vector<std::string> files;
+  for (const std::string& tree : Trees(group)) files.push_back(tree + "/cgroup.procs");
+  return files;
+}
+
+bool ControlGroups::RanOutOfProcesses(const std::string& group) const {
+  return !of_processes_.empty() &&
+         CountOf(TextOf(In(of_processes_, group) + "/pids.events"), "max") > 0;
+}
+
+bool ControlGroups::RanOutOfMemory(const std::string& group) const {
+  // Both versions have the count of processes that the kernel killed in the group.
+  return CountOf(TextOf(group + (version2_ ? "/memory.events" : "/memory.oom_control")),
+                 "oom_kill") > 0;
+}
+
+std::vector<pid_t> ControlGroups::Members(const std::string& group) const {
+  std::istringstream text(TextOf(group + "/cgroup.procs"));
+  std::vector<pid_t> members;
+  for (pid_t pid = 0; text >> pid;) members.push_back(pid);
+  return members;
+}
+
+bool ControlGroups::Remove(const std::string& group) const {
+  bool gone = true;
+  for (const std::string& tree : Trees(group)) {
+    gone = (::rmdir(tree.c_str()) == 0 || errno == ENOENT) && gone;
+  }
+  return gone;
+}
+
+void ControlGroups::RemoveAll() const {
+  for (const std::string& group : All()) Remove(group);
+  if (usable()) Remove(directory_);
+}
+
+void ControlGroups::EndLeftovers(const std::string& prefix) const {
+  std::error_code error;
+  for (const std::string& tree : {directory_, of_processes_, of_processors_}) {
+    if (tree.empty()) continue;
+    for (const auto& entry : fs::directory_iterator(fs::path(tree).parent_path(), error)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with(prefix)) continue;
+      const pid_t maker = std::atoi(name.c_str() + prefix.size());
+      if (maker <= 0 || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
+      for (const auto& group : fs::directory_iterator(entry.path(), error)) {
+        for (const pid_t pid : Members(group.path())) ::kill(pid, SIGKILL);
+        ::rmdir(group.path().c_str());
+      }
+      ::rmdir(entry.path().c_str());
+    }
+  }
+}
+
+std::vector<std::string> ControlGroups::All() const {
+  std::vector<std::string> groups;
+  std::error_code error;
+  if (!usable()) return groups;
+  for (const auto& entry : fs::directory_iterator(directory_, error)) {
+    if (entry.is_directory(error)) groups.push_back(entry.path());
+  }
+  return groups;
+}
+
+}  // namespace galen

@@ -1,0 +1,189 @@
+#include "base/files/control_groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/files/test_temporary_directory.h"
+
+namespace galen {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A machine's control groups as plain files: the kernel's own behaviour is seen by
+// posix_container_processes_test and the end-to-end tests.
+class ControlGroupsTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(root() + path).parent_path());
+    std::ofstream(root() + path) << text;
+  }
+  std::string Read(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  std::string root() const { return directory_.path(); }
+  ControlGroups Make() {
+    return ControlGroups({.cgroup_root = root() + "/cgroup", .own_groups = root() + "/own"},
+                         "galen-1");
+  }
+  // As for commands that check devices.
+  ControlGroups MakeBounding() {
+    return ControlGroups({.cgroup_root = root() + "/cgroup", .own_groups = root() + "/own"},
+                         "galen-1", {.processes = true, .processors = true, .make_room = true});
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ControlGroupsTest, UsesTheMemoryControllerOfVersionOneBelowItsOwnGroup) {
+  Write("/own", "5:memory:/agent\n0::/\n");
+  fs::create_directories(root() + "/cgroup/memory/agent");
+  const ControlGroups groups = Make();
+  EXPECT_EQ(groups.limitation(), "");
+  const auto group = groups.Make("u-1.main.0", {.memory_bytes = 1 << 20});
+  ASSERT_TRUE(group.ok()) << ToString(group.status());
+  EXPECT_EQ(*group, root() + "/cgroup/memory/agent/galen-1/u-1.main.0");
+  EXPECT_EQ(Read(*group + "/memory.limit_in_bytes"), "1048576");
+  EXPECT_FALSE(groups.RanOutOfMemory(*group));
+  std::ofstream(*group + "/memory.oom_control") << "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n";
+  EXPECT_TRUE(groups.RanOutOfMemory(*group));
+}
+
+TEST_F(ControlGroupsTest, UsesVersionTwoWhereThatIsAll) {
+  Write("/own", "0::/agent.slice\n");
+  Write("/cgroup/cgroup.controllers", "memory");
+  fs::create_directories(root() + "/cgroup/agent.slice");
+  const ControlGroups groups = Make();
+  EXPECT_EQ(groups.limitation(), "");
+  const auto group = groups.Make("u-1.main.0", {.memory_bytes = 4096});
+  ASSERT_TRUE(group.ok());
+  EXPECT_EQ(Read(root() + "/cgroup/agent.slice/cgroup.subtree_control"), "+memory");
+  EXPECT_EQ(Read(*group + "/memory.max"), "4096");
+  std::ofstream(*group + "/memory.events") << "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\n";
+  EXPECT_TRUE(groups.RanOutOfMemory(*group));
+  std::ofstream(*group + "/cgroup.procs") << "12\n13\n";
+  EXPECT_THAT(groups.Members(*group), ElementsAre(12, 13));
+  EXPECT_FALSE(groups.Remove(*group)) << "it is not empty";
+  EXPECT_THAT(groups.All(), ElementsAre(*group));
+}
+
+// A container that is started again while a process of its last run has not gone.
+TEST_F(ControlGroupsTest, EachRunHasAGroupOfItsOwn) {
+  Write("/own", "0::/agent.slice\n");
+  Write("/cgroup/cgroup.controllers", "memory");
+  fs::create_directories(root() + "/cgroup/agent.slice");
+  const ControlGroups groups = Make();
+  const auto first = groups.Make("u-1.main.0", {});
+  ASSERT_TRUE(first.ok());
+  std::ofstream(*first + "/cgroup.procs") << "12\n";
+  std::ofstream(*first + "/memory.events") << "oom_kill 1\n";
+  const auto second = groups.Make("u-1.main.0", {});
+  ASSERT_TRUE(second.ok());
+  EXPECT_NE(*second, *first);
+  EXPECT_FALSE(groups.RanOutOfMemory(*second));
+  EXPECT_TRUE(groups.Remove(*second));
+  fs::remove(*first + "/cgroup.procs");
+  fs::remove(*first + "/memory.events");
+  EXPECT_EQ(*groups.Make("u-1.main.0", {}), *first) << "it was empty, and is made anew";
+}
+
+// Each controller of version 1 has a tree of its own, and a place of its own for us in it.
+TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsInTheTreesOfVersionOne) {
+  Write("/own", "5:memory:/driver\n4:pids:/\n3:cpu:/some/where\n0::/\n");
+  for (const char* place : {"/memory/driver", "/pids", "/cpu/some/where"}) {
+    fs::create_directories(root() + "/cgroup" + place);
+  }
+  const ControlGroups groups = MakeBounding();
+  EXPECT_EQ(groups.limitation(), "");
+  const auto group = groups.Make("run-0", {4096, 32, 0.5});
+  ASSERT_TRUE(group.ok()) << ToString(group.status());
+  const std::string pids = root() + "/cgroup/pids/galen-1/run-0";
+  const std::string cpu = root() + "/cgroup/cpu/some/where/galen-1/run-0";
+  EXPECT_EQ(Read(pids + "/pids.max"), "32");
+  EXPECT_EQ(Read(cpu + "/cpu.cfs_period_us"), "100000");
+  EXPECT_EQ(Read(cpu + "/cpu.cfs_quota_us"), "50000");
+  EXPECT_THAT(groups.JoinFiles(*group),
+              ElementsAre(*group + "/cgroup.procs", pids + "/cgroup.procs", cpu + "/cgroup.procs"));
+  EXPECT_FALSE(groups.RanOutOfProcesses(*group));
+  std::ofstream(pids + "/pids.events") << "max 1\n";
+  EXPECT_TRUE(groups.RanOutOfProcesses(*group));
+}
+
+TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsByVersionTwo) {
+  Write("/own", "0::/driver.slice\n");
+  Write("/cgroup/cgroup.controllers", "cpu memory pids");
+  fs::create_directories(root() + "/cgroup/driver.slice");
+  const ControlGroups groups = MakeBounding();
+  EXPECT_EQ(groups.limitation(), "");
+  EXPECT_EQ(Read(root() + "/cgroup/driver.slice/galen-1/cgroup.subtree_control"),
+            "+memory+pids+cpu");
+  const auto group = groups.Make("run-0", {4096, 32, 1.0});
+  ASSERT_TRUE(group.ok()) << ToString(group.status());
+  EXPECT_EQ(Read(*group + "/memory.max"), "4096");
+  EXPECT_EQ(Read(*group + "/pids.max"), "32");
+  EXPECT_EQ(Read(*group + "/cpu.max"), "100000 100000");
+  EXPECT_THAT(groups.JoinFiles(*group), ElementsAre(*group + "/cgroup.procs"));
+}
+
+// Version 2 gives no controller below a group with processes.
+TEST_F(ControlGroupsTest, MakesRoomOnlyWhereItIsAloneInItsGroup) {
+  Write("/own", "0::/driver.slice\n");
+  Write("/cgroup/cgroup.controllers", "cpu memory pids");
+  Write("/cgroup/driver.slice/cgroup.events", "populated 1\n");
+  const std::string self = std::to_string(::getpid());
+  Write("/cgroup/driver.slice/cgroup.procs", self + "\n" + std::to_string(::getppid()) + "\n");
+  MakeBounding();
+  const std::string ours = root() + "/cgroup/driver.slice/galen-1.self";
+  EXPECT_FALSE(fs::exists(ours));
+  Write("/cgroup/driver.slice/cgroup.procs", self + "\n");
+  MakeBounding();
+  EXPECT_EQ(Read(ours + "/cgroup.procs"), self);
+}
+
+TEST_F(ControlGroupsTest, WhatAProcessThatIsGoneHasLeftIsRemovedAndOthersStay) {
+  Write("/own", "5:memory:/\n");
+  const std::string memory = root() + "/cgroup/memory/";
+  const std::string gone = "galen-2147483600", alive = "galen-" + std::to_string(::getppid());
+  for (const std::string& left :
+       {gone + "/run-1", alive + "/run-1", std::string("galen-x/run-1")}) {
+    fs::create_directories(memory + left);
+  }
+  Make().EndLeftovers("galen-");
+  EXPECT_FALSE(fs::exists(memory + gone));
+  EXPECT_TRUE(fs::exists(memory + alive + "/run-1"));
+  EXPECT_TRUE(fs::exists(memory + "galen-x/run-1"));
+}
+
+TEST_F(ControlGroupsTest, NamesTheLimitsThatItCannotKeepAndKeepsTheOthers) {
+  Write("/own", "5:memory:/\n4:pids:/gone\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups groups = MakeBounding();
+  EXPECT_THAT(groups.limitation(), HasSubstr("limits of pids are not kept"));
+  EXPECT_THAT(groups.limitation(), HasSubstr("limits of cpu are not kept"));
+  EXPECT_TRUE(groups.bounds_memory());
+  const auto group = groups.Make("run-0", {4096, 32, 1.0});
+  ASSERT_TRUE(group.ok());
+  EXPECT_EQ(Read(*group + "/memory.limit_in_bytes"), "4096");
+}
+
+TEST_F(ControlGroupsTest, SaysWhatAMachineDoesNotGive) {
+  Write("/own", "5:memory:/not/there\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups refused = Make();
+  EXPECT_FALSE(refused.usable());
+  EXPECT_THAT(refused.limitation(), HasSubstr("make the control group"));
+  Write("/own", "");
+  EXPECT_THAT(Make().limitation(), HasSubstr("no control groups"));
+}
+
+}  // namespace
+}  // namespace galen

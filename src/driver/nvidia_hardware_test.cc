@@ -1,0 +1,216 @@
+// NVIDIA's GPUs and their MIG instances as a driver's devices, by a fake NVML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/files/fake_disk_queue.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
+#include "driver/hardware.h"
+#include "probes/kernel_log/fake_kernel_log.h"
+#include "probes/nvml/fake_nvml.h"
+
+namespace galen::device_driver {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
+ protected:
+  static probes::NvmlPartition Instance(unsigned gpu, unsigned compute) {
+    return {.uuid = fmt::format("MIG-{}-{}", gpu, compute),
+            .profile = "1g.10gb",
+            .gpu_instance = gpu,
+            .compute_instance = compute,
+            .memory = std::uint64_t{9856} << 20,
+            .multiprocessors = 14};
+  }
+  NvidiaHardwareTest() {
+    nvml_.gpus = {{.uuid = "GPU-a",
+                   .serial = "165",
+                   .model = "H100",
+                   .pci_address = "0000:4b:00.0",
+                   .minor = 0,
+                   .memory = std::uint64_t{81920} << 20,
+                   .is_partitioned = true,
+                   .partitions = {Instance(1, 0), Instance(2, 0)}},
+                  {.uuid = "GPU-b", .pci_address = "0000:4c:00.0", .minor = 1}};
+    nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+    nvml_.shows["GPU-a"] = {{.name = "power", .value = 300.0}};
+    nvml_.shows["GPU-b"] = {{.name = "power", .value = 310.0}};
+  }
+  void Make(bool health_only = false) {
+    NvidiaHardware::Options options;
+    options.gpus = nvml_.gpus;
+    options.find_files = [] { return NvidiaFiles{.control_nodes = {"nvidiactl"}}; };
+    options.module_version = [] { return std::string(); };
+    options.find_mig_nodes = [this](int minor, const probes::NvmlPartition& partition) {
+      return MigNodes(minor, partition);
+    };
+    options.with_partitioned = health_only;
+    auto log = std::make_unique<probes::FakeKernelLog>();
+    kernel_log_ = log.get();
+    hardware_ = std::make_unique<NvidiaHardware>(
+        Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
+        [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
+    Names();
+    ASSERT_EQ(hardware_->Start(events_), OkStatus());
+    loop_.RunUntilIdle();
+  }
+  StatusOr<std::vector<std::string>> MigNodes(int minor, const probes::NvmlPartition& partition) {
+    if (destroyed_) return FailedPrecondition("the MIG instance was destroyed");
+    return std::vector<std::string>{
+        fmt::format("nvidia-caps/gpu{}-gi{}", minor, partition.gpu_instance)};
+  }
+  std::vector<std::string> Names() {
+    devices_.clear();
+    Inventory inventory = *hardware_->Devices();
+    for (Device& device : inventory) devices_[device.name] = std::move(device);
+    std::vector<std::string> names;
+    for (const auto& [name, device] : devices_) names.push_back(name);
+    return names;
+  }
+  std::string Attribute(const std::string& device, const std::string& name) {
+    const auto& attributes = devices_.at(device).attributes;
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) return "none";
+    return std::get<std::string>(found->second);
+  }
+  // Whose power was read, or whose XIDs came, since the last call.
+  std::vector<std::string> Shown(std::string_view sign) {
+    std::vector<std::string> devices;
+    for (const probes::Sign& each : std::exchange(signs_, {})) {
+      if (each.name == sign) devices.push_back(each.device);
+    }
+    return devices;
+  }
+  void Look() { EXPECT_THAT(*hardware_->Observe(), IsEmpty()); }
+  std::vector<std::string> NodesOf(const std::string& device) {
+    std::vector<std::string> nodes;
+    const CdiEdits edits = hardware_->EditsFor(device);
+    for (const auto& node : edits.device_nodes) nodes.push_back(node.path);
+    return nodes;
+  }
+
+  FakeLoop loop_;
+  FakeFileSystem files_;
+  Metrics metrics_;
+  probes::StateFile state_{files_, NullLog(), "/s.json", "boot"};
+  const probes::RuleTable rules_;
+  probes::FakeNvml nvml_;
+  std::unique_ptr<NvidiaHardware> hardware_;
+  probes::FakeKernelLog* kernel_log_ = nullptr;
+  std::map<std::string, Device> devices_;
+  int looks_asked_ = 0;
+  bool destroyed_ = false;
+
+ private:
+  void OnSigns(std::vector<probes::Sign> signs) override {
+    for (probes::Sign& sign : signs) signs_.push_back(std::move(sign));
+  }
+  HardwareEvents events_{*this, [this] { ++looks_asked_; }};
+  std::vector<probes::Sign> signs_;
+};
+
+TEST_F(NvidiaHardwareTest, MigInstancesAreDevicesInThePlaceOfTheirGpu) {
+  Make();
+  EXPECT_THAT(Names(), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "uuid"), "MIG-1-0");
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "parentUUID"), "GPU-a");
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "profile"), "1g.10gb");
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "model"), "H100");
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "resource.kubernetes.io/pciBusID"), "0000:4b:00.0");
+  EXPECT_EQ(devices_.at("gpu-0-mig-1-0").capacity.at("memory"), "9856Mi");
+  EXPECT_EQ(devices_.at("gpu-0-mig-1-0").capacity.at("multiprocessors"), "14");
+  EXPECT_EQ(Attribute("gpu-1", "parentUUID"), "none");
+}
+
+TEST_F(NvidiaHardwareTest, WhatAGpuShowsEachOfItsInstancesShows) {
+  Make();
+  Look();
+  EXPECT_THAT(Shown("power"), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+}
+
+TEST_F(NvidiaHardwareTest, AnXidOfAnInstanceIsItsAloneAndOneOfTheGpuThatOfAll) {
+  Make();
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 13, "2/0"}};
+  loop_.Advance(100ms);
+  EXPECT_THAT(Shown("xid"), ElementsAre("gpu-0-mig-2-0"));
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 79, ""}};
+  loop_.Advance(100ms);
+  EXPECT_THAT(Shown("xid"), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0"));
+  // NVML's own word for none; of a GPU that is not cut it means nothing.
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-b", 13, "0/0"}};
+  loop_.Advance(100ms);
+  EXPECT_THAT(Shown("xid"), ElementsAre("gpu-1"));
+}
+
+TEST_F(NvidiaHardwareTest, TheKernelsLogNamesTheInstanceAndCountsOnceBesideNvml) {
+  Make();
+  kernel_log_->Append("3,1,0,-;NVRM: Xid (PCI:0000:4b:00 GPU-I:01 GPU-CI:00): 43, pid=1, name=a\n");
+  loop_.RunUntilIdle();
+  EXPECT_THAT(Shown("xid"), ElementsAre("gpu-0-mig-1-0"));
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 43, "2/0"}};
+  loop_.Advance(100ms);
+  EXPECT_THAT(Shown("xid"), ElementsAre("gpu-0-mig-2-0")) << "that is another instance's";
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 43, "1/0"}};
+  loop_.Advance(100ms);
+  EXPECT_THAT(Shown("xid"), IsEmpty());
+}
+
+TEST_F(NvidiaHardwareTest, InstancesThatAreMadeAndDestroyedComeAndGo) {
+  Make();
+  nvml_.partitions["GPU-a"] = std::vector{Instance(2, 0), Instance(3, 0)};
+  Look();
+  EXPECT_EQ(looks_asked_, 1);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0-mig-2-0", "gpu-0-mig-3-0", "gpu-1"));
+  Shown("");
+  Look();
+  EXPECT_THAT(Shown("power"), ElementsAre("gpu-0-mig-2-0", "gpu-0-mig-3-0", "gpu-1"));
+  EXPECT_EQ(looks_asked_, 1);
+}
+
+TEST_F(NvidiaHardwareTest, AGpuThatSaysNothingOfItsInstancesKeepsThem) {
+  Make();
+  nvml_.partitions["GPU-a"] = std::nullopt;
+  nvml_.shows["GPU-a"] = {{.name = "gpu-lost", .value = 1.0}};
+  Look();
+  EXPECT_THAT(Names(), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+  EXPECT_THAT(Shown("gpu-lost"), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0"));
+}
+
+TEST_F(NvidiaHardwareTest, AContainerGetsItsInstancesNodesAndThoseOfTheGpu) {
+  Make();
+  EXPECT_THAT(NodesOf("gpu-0-mig-2-0"),
+              ElementsAre("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-caps/gpu0-gi2"));
+  EXPECT_THAT(NodesOf("gpu-1"), ElementsAre("/dev/nvidia1", "/dev/nvidiactl"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsGoneIsNotPreparedAndOthersAre) {
+  Make();
+  destroyed_ = true;
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0").code(), Code::kFailedPrecondition);
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-7-0").message(), HasSubstr("it was destroyed"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
+}
+
+// The vendor's driver has slices with UUIDs of instances, or of their GPUs: both are found.
+TEST_F(NvidiaHardwareTest, BesideAVendorsDriverTheGpuIsADeviceToo) {
+  Make(true);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0", "gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "uuid"), "MIG-1-0");
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "resource.kubernetes.io/pciBusID"), "none")
+      << "two devices with one address would match nothing";
+  EXPECT_EQ(Attribute("gpu-0-mig-1-0", "serial"), "none");
+  EXPECT_EQ(Attribute("gpu-0", "serial"), "165");
+  Look();
+  EXPECT_THAT(Shown("power"), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-0", "gpu-1"));
+}
+
+}  // namespace
+}  // namespace galen::device_driver
