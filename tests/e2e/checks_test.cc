@@ -126,10 +126,31 @@ TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
   ExpectCleanEnd();
 }
 
+TEST_F(ChecksStory, ARulesFileThatIsRefusedWhileTheDriverRunsIsSaidByGetChecks) {
+  const std::string rules =
+      "signs:\n- {name: heat, kind: reading, file: heat}\n"
+      "rules:\n- {id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot,\n"
+      "   owner: Hardware, sentence: hot}\n";
+  Write("sys/class/acme/card0/heat", "40\n");
+  Start(rules);
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  const auto said = [this](const std::string& text) {
+    return node_.stage().Until(
+        [&] { return node_.Galen({"get", "checks"}).error.find(text) != std::string::npos; });
+  };
+  node_.stage().Write("acme.yaml", rules + "   colour: red\n");
+  EXPECT_TRUE(said("acme.yaml is not taken, the last good rules stay in force: "));
+  EXPECT_TRUE(said("hot: colour is no field that this table knows"));
+  node_.stage().Write("acme.yaml", rules);
+  EXPECT_TRUE(node_.stage().Until([&] { return node_.Galen({"get", "checks"}).error.empty(); }));
+  ExpectCleanEnd();
+}
+
 TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault) {
   auto exporter = std::make_unique<probes::TestExporter>();
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
-  Start("exporters:\n- {name: acme, url: '" + exporter->url() +
+  const std::string url = exporter->url();
+  Start("exporters:\n- {name: acme, url: '" + url +
         "', labels: {card: '{device}'}, every: 1s, timeout: 1s, patience: 3s}\n" +
         "signs:\n- {name: remap, kind: reading, exporter: acme, metric: remap_failure}\n"
         "rules:\n- {id: remap, sign: remap, when: == 1, state: Unhealthy, code: RemapFailed,\n"
@@ -141,13 +162,13 @@ TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault)
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter->Send("HTTP/1.0 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), 100);
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: more than 4194304 bytes"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme at " + url + ": more than 4194304"});
   exporter->Hang();
   node_.ExpectSays(kTrainer, {"card0 Unknown"});
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter.reset();
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: connect"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme at " + url + ": connect"});
   ExpectCleanEnd();
 }
 

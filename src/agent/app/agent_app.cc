@@ -76,6 +76,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
                                                   : std::make_unique<PluginWatcher>(
                                                         e.loop, e.log, *e.health_sources, sources_,
                                                         PluginWatcher::Place::kHealthSources)),
+      source_names_(e.loop, e.log, plugins_, sources_),
       // A manager's Pods have no kubelet: the field is ours.
       kubelet_health_({e.loop, informers_, claims_, keeper_, merger_.drivers()},
                       observes() ? config_.unsubscribed : std::set<std::string>{},
@@ -110,8 +111,14 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
     post_mortems_.Forget(id);
     merger_.OnForgotten(id);
   });
-  plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
-  sources_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
+  plugins_.OnDriversChanged([this] {
+    source_names_.OnChanged();
+    changes_.OnDriversChanged();
+  });
+  sources_.OnDriversChanged([this] {
+    source_names_.OnChanged();
+    changes_.OnDriversChanged();
+  });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
 

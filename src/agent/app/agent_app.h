@@ -17,6 +17,7 @@
 #include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/drivers/plugin_watcher.h"
+#include "agent/drivers/source_names.h"
 #include "agent/health/departed_devices.h"
 #include "agent/health/health_keeper.h"
 #include "agent/health/health_merger.h"
@@ -144,6 +145,7 @@ class AgentApp {
   PluginWatcher watcher_;
   PluginManager sources_;  // health sources beside drivers
   const std::unique_ptr<PluginWatcher> source_watcher_;
+  SourceNames source_names_;
   KubeletHealth kubelet_health_;
   EventPublisher events_;
   PostMortemKeeper post_mortems_;
