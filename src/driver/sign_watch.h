@@ -9,7 +9,7 @@
 #include "base/loop/loop.h"
 #include "driver/edges.h"
 #include "galen/driver.h"
-#include "probes/rules/shown_signs.h"
+#include "probes/recording/shown_signs.h"
 #include "probes/rules/sign.h"
 
 namespace galen::device_driver {

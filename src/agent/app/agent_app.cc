@@ -111,15 +111,15 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
     post_mortems_.Forget(id);
     merger_.OnForgotten(id);
   });
-  plugins_.OnDriversChanged([this] {
-    source_names_.OnChanged();
-    changes_.OnDriversChanged();
-  });
-  sources_.OnDriversChanged([this] {
-    source_names_.OnChanged();
-    changes_.OnDriversChanged();
-  });
+  for (PluginManager* const plugins : {&plugins_, &sources_}) ListenTo(*plugins);
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
+}
+
+void AgentApp::ListenTo(PluginManager& plugins) {
+  plugins.OnDriversChanged([this] {
+    source_names_.OnChanged();
+    changes_.OnDriversChanged();
+  });
 }
 
 void AgentApp::Start() {

@@ -107,6 +107,8 @@ class AgentApp {
            std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
   bool observes() const { return config_.role == Role::kObserver; }
+  // Drivers, or health sources, may be others than before.
+  void ListenTo(PluginManager& plugins);
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
   void StopWhenWritten(Duration left, std::function<void()> done);

@@ -19,7 +19,7 @@
 #include "probes/nvml/nvml_library.h"
 #include "probes/nvml/nvml_probe.h"
 #include "probes/recording/rules_recorder.h"
-#include "probes/rules/shown_signs.h"
+#include "probes/recording/shown_signs.h"
 #include "probes/sysfs/device_look.h"
 
 namespace galen::cli {

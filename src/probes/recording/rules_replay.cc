@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "probes/recording/recording.h"
 #include "probes/recording/recording_reader.h"
+#include "probes/recording/shown_signs.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/shown_signs.h"
 #include "probes/sysfs/device_signs.h"
 
 namespace galen::probes {

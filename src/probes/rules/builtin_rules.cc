@@ -34,29 +34,6 @@ std::string_view BuiltInRules(std::string_view name) {
   return "";
 }
 
-std::vector<SignSpec> BuiltInSigns() {
-  std::vector<SignSpec> signs;
-  for (const auto& [name, text] : Tables()) {
-    // A fault here would be our own: builtin_rules_test reads each.
-    const RuleTable table = ParseRules(text, name).value();
-    signs.insert(signs.end(), table.signs.begin(), table.signs.end());
-  }
-  return signs;
-}
-
-std::vector<SignSpec> OwnSignsOfBuiltIn(std::string_view name) {
-  const RuleTable table = ParseRules(BuiltInRules(name), name).value();
-  std::vector<SignSpec> own;
-  const RuleTable below = table.extends.empty()
-                              ? RuleTable()
-                              : ParseRules(BuiltInRules(table.extends), table.extends).value();
-  for (const SignSpec& sign : table.signs) {
-    const SignSpec* extended = below.FindSign(sign.name);
-    if (extended == nullptr || *extended != sign) own.push_back(sign);
-  }
-  return own;
-}
-
 std::string BuiltInRuleNames() {
   std::string names;
   for (const auto& [name, text] : Tables())

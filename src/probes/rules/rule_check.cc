@@ -92,9 +92,7 @@ void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults
   if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
     return faults.Add("while", "compares with something else than a number");
   }
-  if (sign == nullptr) {
-    return RefuseUnknownSign(rule.condition->sign, "while", table, faults);
-  }
+  if (sign == nullptr) return RefuseUnknownSign(rule.condition->sign, "while", table, faults);
   CheckComparison(rule.condition->comparison, *sign, "while", faults);
 }
 
@@ -196,9 +194,7 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
 
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   const SignSpec* sign = table.FindSign(rule.sign);
-  if (sign == nullptr && !rule.sign.empty()) {
-    RefuseUnknownSign(rule.sign, "sign", table, faults);
-  }
+  if (sign == nullptr && !rule.sign.empty()) RefuseUnknownSign(rule.sign, "sign", table, faults);
   if (sign != nullptr && !faults.UnreadRow("signs", rule.sign)) {
     CheckMatch(rule, *sign, faults);
     CheckValues(rule, *sign, faults);

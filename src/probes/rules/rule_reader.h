@@ -151,10 +151,6 @@ extern const std::string_view kNvmeSmartRules;
 
 // The table of this name ("pci"); "" when there is none.
 std::string_view BuiltInRules(std::string_view name);
-// The signs of all of them.
-std::vector<SignSpec> BuiltInSigns();
-// The signs that a table of this name has itself, beside those of what it extends.
-std::vector<SignSpec> OwnSignsOfBuiltIn(std::string_view name);
 // Their names, in order: "amd, dcgm, gpu, …".
 std::string BuiltInRuleNames();
 

@@ -1,9 +1,10 @@
-#include "probes/rules/shown_signs.h"
+#include "probes/recording/shown_signs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "probes/rules/rule_reader.h"
 
@@ -49,6 +50,36 @@ std::string LookedFor(const SignSpec& sign) {
     return fmt::format("text '{}' in file {}", sign.file->capture->text, sign.file->path);
   }
   return "file " + sign.file->path;
+}
+
+// A fault here would be our own: builtin_rules_test reads each.
+RuleTable BuiltInTable(std::string_view name) {
+  return ParseRules(BuiltInRules(name), name).value();
+}
+
+// Of all built-in tables.
+std::vector<SignSpec> BuiltInSigns() {
+  std::vector<SignSpec> signs;
+  std::string names = BuiltInRuleNames();
+  std::ranges::replace(names, ',', ' ');
+  std::istringstream each(names);
+  for (std::string name; each >> name;) {
+    const RuleTable table = BuiltInTable(name);
+    signs.insert(signs.end(), table.signs.begin(), table.signs.end());
+  }
+  return signs;
+}
+
+// Those that the table has itself, beside those of what it extends.
+std::vector<SignSpec> OwnSignsOfBuiltIn(std::string_view name) {
+  const RuleTable table = BuiltInTable(name);
+  const RuleTable below = table.extends.empty() ? RuleTable() : BuiltInTable(table.extends);
+  std::vector<SignSpec> own;
+  for (const SignSpec& sign : table.signs) {
+    const SignSpec* extended = below.FindSign(sign.name);
+    if (extended == nullptr || *extended != sign) own.push_back(sign);
+  }
+  return own;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "probes/rules/shown_signs.h"
+#include "probes/recording/shown_signs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
