@@ -126,26 +126,6 @@ TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
   ExpectCleanEnd();
 }
 
-TEST_F(ChecksStory, ARulesFileThatIsRefusedWhileTheDriverRunsIsSaidByGetChecks) {
-  const std::string rules =
-      "signs:\n- {name: heat, kind: reading, file: heat}\n"
-      "rules:\n- {id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot,\n"
-      "   owner: Hardware, sentence: hot}\n";
-  Write("sys/class/acme/card0/heat", "40\n");
-  Start(rules);
-  node_.ExpectSays(kTrainer, {"card0 Healthy"});
-  const auto said = [this](const std::string& text) {
-    return node_.stage().Until(
-        [&] { return node_.Galen({"get", "checks"}).error.find(text) != std::string::npos; });
-  };
-  node_.stage().Write("acme.yaml", rules + "   colour: red\n");
-  EXPECT_TRUE(said("acme.yaml is not taken, the last good rules stay in force: "));
-  EXPECT_TRUE(said("hot: colour is no field that this table knows"));
-  node_.stage().Write("acme.yaml", rules);
-  EXPECT_TRUE(node_.stage().Until([&] { return node_.Galen({"get", "checks"}).error.empty(); }));
-  ExpectCleanEnd();
-}
-
 TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault) {
   auto exporter = std::make_unique<probes::TestExporter>();
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
