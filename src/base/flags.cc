@@ -84,6 +84,26 @@ struct Flags::Impl {
     return error.what();
   }
 
+  // "check, list, explain".
+  std::string NamesOfCommands() const {
+    std::vector<std::string> names;
+    for (const auto& command : commands) names.push_back(command->impl_->app->get_name());
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // Of what was left over: a word where a command stands is meant to be one.
+  std::string WhatIsUnexpected(const std::vector<std::string>& words) const {
+    std::string path;
+    const Impl* named = Named(path);
+    const bool is_command =
+        !named->commands.empty() && !words.empty() && !words.front().starts_with('-');
+    if (is_command) {
+      return fmt::format("there is no command '{}'; there are {}", words.front(),
+                         named->NamesOfCommands());
+    }
+    return fmt::format("unexpected argument: {}", fmt::join(words, " "));
+  }
+
   // Of the command that the words name, which `path` is above.
   StatusOr<std::string> HelpOf(std::string_view words, const std::string& path) const {
     // Not App::help, which gives the help of the command that was parsed.
@@ -213,10 +233,13 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
   // CLI11 reports by exceptions; they end here.
   try {
     app.parse(static_cast<int>(words.size()), words.data());
-    if (impl_->NeedsCommand()) faults.push_back("a command is missing");
+    if (impl_->NeedsCommand()) {
+      std::string path;
+      faults.push_back("a command is missing: " + impl_->Named(path)->NamesOfCommands());
+    }
   } catch (const CLI::ExtrasError&) {
     // CLI11's own sentence has them in the reverse order.
-    faults.push_back(fmt::format("unexpected argument: {}", fmt::join(app.remaining(true), " ")));
+    faults.push_back(impl_->WhatIsUnexpected(app.remaining(true)));
   } catch (const CLI::RequiredError& error) {
     faults.push_back(impl_->WhatIsMissing(error));
   } catch (const CLI::ParseError& error) {

@@ -207,6 +207,14 @@ TEST(Flags, ArgumentsTooManyAreNamedInTheirOrder) {
             "galen: unexpected argument: b c\nRun \"galen why --help\" for usage.\n");
 }
 
+TEST(Flags, AnUnknownCommandIsSaidWithThoseThereAre) {
+  EXPECT_EQ(Refusal({"got"}),
+            "galen: there is no command 'got'; there are get, version, why\n"
+            "Run \"galen --help\" for usage.\n");
+  EXPECT_EQ(Refusal({}),
+            "galen: a command is missing: get, version, why\nRun \"galen --help\" for usage.\n");
+}
+
 TEST(Flags, MissingCommandOrArgumentIsAFault) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{}, {"get"}, {"why"}, {"got"}}) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/code_point.h"
 
@@ -68,6 +70,22 @@ std::string_view Trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+bool IsNear(std::string_view a, std::string_view b) {
+  constexpr std::size_t kWrongMost = 2, kBytesMost = 64;
+  if (a.size() > kBytesMost || b.size() > kBytesMost) return false;
+  // Of Levenshtein's table one row at a time: how far the begin of `a` is from each begin of `b`.
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t corner = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
+      corner = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row.back() <= kWrongMost && row.back() * 2 <= std::max(a.size(), b.size());
 }
 
 std::string Counted(std::size_t count, std::string_view what) {

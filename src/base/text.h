@@ -36,6 +36,10 @@ std::string_view Trimmed(std::string_view text);
 // "1 slice", "3 slices".
 std::string Counted(std::size_t count, std::string_view what);
 
+// Whether one of them is likely the other, misspelt: at most two letters are wrong, missing or too
+// many, and fewer than half of them.
+bool IsNear(std::string_view a, std::string_view b);
+
 // Kubernetes' names: a DNS label (1 to 63 bytes) and a DNS subdomain (1 to 253 bytes) of RFC 1123,
 // in lower case. As in Kubernetes, the labels of a subdomain have no bound of their own.
 bool IsDnsLabel(std::string_view text);

@@ -82,6 +82,19 @@ TEST(Counted, IsOneOrMany) {
   EXPECT_EQ(Counted(12, "slice"), "12 slices");
 }
 
+TEST(IsNear, TakesOneOrTwoWrongLettersForASlip) {
+  for (const auto& [a, b] : {std::pair("fiel", "file"), std::pair("temprature", "temperature"),
+                             std::pair("hwen", "when"), std::pair("row", "row")}) {
+    EXPECT_TRUE(IsNear(a, b)) << a;
+    EXPECT_TRUE(IsNear(b, a)) << a;
+  }
+  for (const auto& [a, b] : {std::pair("row", "cpu"), std::pair("", "id"), std::pair("no", "id"),
+                             std::pair("temperature", "tempo")}) {
+    EXPECT_FALSE(IsNear(a, b)) << a;
+  }
+  EXPECT_FALSE(IsNear(std::string(100, 'a'), std::string(100, 'a'))) << "costs are bounded";
+}
+
 TEST(DnsNames, LabelsAreShortAndPlain) {
   for (const char* good : {"a", "gpu-0", "0", "a--b"}) EXPECT_TRUE(IsDnsLabel(good)) << good;
   for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b", "a b", "é"}) {

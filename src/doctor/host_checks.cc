@@ -144,7 +144,7 @@ std::vector<Check> KernelChecks() {
       // KEP-5573: kubelets from 1.35 on refuse version 1 unless failCgroupV1 is false.
       {"host.cgroup", Level::kBad, "Control groups are of version 2, with cpu, memory and pids",
        "Kubelets from 1.35 on do not start with version 1 unless failCgroupV1 is false, and Pods "
-       "have no limits without these controllers.",
+       "have no limits without these controllers. A warning where only the version is 1.",
        "Boot with systemd.unified_cgroup_hierarchy=1; until then set failCgroupV1: false.",
        JudgeCgroup},
       {"host.inotify-instances", Level::kBad, "There are enough inotify instances",

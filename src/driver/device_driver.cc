@@ -16,10 +16,18 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
       judge_(
           edges,
           {.driver = config.driver.name, .pool = sdk::PoolOf(config.driver), .awaits_checks = true},
-          {.on_verdict = [this] { ReportSoon(); }, .look_again = [this] { LookSoon(); }}),
+          {.on_verdict = [this] { ReportSoon(); },
+           .look_again = [this] { LookSoon(); },
+           .on_signs =
+               [this](const std::vector<probes::Sign>& signs) {
+                 if (watch_) watch_->Take(signs);
+               }}),
       events_{judge_, [this] { LookSoon(); }},
       poll_(config.poll),
-      offer_policy_(OfferPolicyOf(config)) {
+      offer_policy_(OfferPolicyOf(config)),
+      asked_for_(AskedFor(config)) {
+  // Of a built-in table nobody expects each device to show all.
+  if (!config.rules_path.empty()) watch_.emplace(edges, !config.kernel_log.empty());
   edges_.metrics.DeclareGauge("galen_build_info", "1; the labels are version and driver.");
   edges_.metrics.Set("galen_build_info", {{"version", kVersion}, {"driver", config.driver.name}},
                      1);
@@ -27,6 +35,10 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
 
 Status DeviceDriver::Start() {
   RETURN_IF_ERROR(TakeInventory());
+  if (devices_ && devices_->empty() && !asked_for_.empty()) {
+    edges_.log.Warning("nothing on this machine is such a device", {{"asked_for", asked_for_}});
+  }
+  if (watch_) watch_->Start();
   // After the inventory: what hardware says of a device must find it known.
   return hardware_.Start(events_);
 }
@@ -99,6 +111,7 @@ Status DeviceDriver::TakeInventory() {
   }
   judge_.SetDevices(names);
   judge_.SetModels(models);
+  if (watch_) watch_->SetDevices(devices);
   devices_ = std::move(devices);
   return Offer();
 }

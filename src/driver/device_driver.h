@@ -11,6 +11,7 @@
 #include "driver/driver_config.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
+#include "driver/sign_watch.h"
 #include "galen/driver.h"
 #include "model/health.h"
 #include "probes/rules/rule_engine.h"
@@ -60,6 +61,8 @@ class HealthJudge final : public probes::SignSink {
     std::function<void()> on_verdict;
     // By now time alone may have changed one, which a fresh look decides.
     std::function<void()> look_again;
+    // Everything that devices show, before it is judged; may be null.
+    std::function<void(const std::vector<probes::Sign>&)> on_signs = {};
   };
 
   HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
@@ -94,7 +97,8 @@ class HealthJudge final : public probes::SignSink {
     Time taken{};
   };
 
-  void CountUnreadable(const std::vector<probes::Sign>& signs);
+  // Counts what cannot be read, and hands all on to whoever listens.
+  void NoteSigns(const std::vector<probes::Sign>& signs);
   // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
   // Everything passes here.
   bool Take(const probes::Evaluation& evaluation);
@@ -140,6 +144,10 @@ class DeviceDriver {
   void SetRules(const probes::RuleTable& rules) { judge_.SetRules(rules); }
   // One round of health, at the driver's pace and when something asks for it at once.
   void Report(HealthWriter& writer);
+  // What of the operator's rules watches nothing, a sentence each.
+  std::vector<std::string> IdleRules() const {
+    return watch_ ? watch_->said() : std::vector<std::string>();
+  }
 
  private:
   // Ask for a round at once: with what is known, or with a fresh look at the hardware.
@@ -158,12 +166,14 @@ class DeviceDriver {
   Edges edges_;
   Hardware& hardware_;
   const Calls calls_;
+  std::optional<SignWatch> watch_;  // of a table that the operator gave
   HealthJudge judge_;
   HardwareEvents events_;
   const Duration poll_;
   Time next_look_{};  // the latest
   bool look_due_ = false, report_due_ = false;
   const OfferPolicy offer_policy_;
+  const std::string asked_for_;         // devices, by the command line; "": all there are
   std::optional<Inventory> devices_;    // as the hardware has them
   std::optional<Inventory> published_;  // with taints and attributes of health
 };

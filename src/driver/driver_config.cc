@@ -185,6 +185,12 @@ Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) 
       return InvalidArgument("{}: sign '{}' is a file, which only galen-driver {} read",
                              config.rules_path, sign.name, NamesOfFileReaders());
     }
+    if (sign.kernel && !SpecOf(config.kind).reads_kernel_log) {
+      return InvalidArgument(
+          "{}: sign '{}' is a line of the kernel's log, which galen-driver {} "
+          "does not read",
+          config.rules_path, sign.name, SpecOf(config.kind).name);
+    }
     if (sign.command && !config.run_commands) {
       return InvalidArgument("{}: sign '{}' is a command: --run-commands lets the driver run it",
                              config.rules_path, sign.name);
@@ -207,8 +213,30 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   if (config.rules_path.empty() && built_in == nullptr) return probes::RuleTable();
   if (config.rules_path.empty()) return probes::ParseRules(*built_in, "built-in rules");
   const StatusOr<std::string> text = files.Read(config.rules_path);
-  if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
+  if (!text.ok()) {
+    const bool built_in_table = !probes::BuiltInRules(config.rules_path).empty();
+    return InvalidArgument(
+        "--rules: {}{}", text.status().message(),
+        built_in_table ? fmt::format("; a built-in table is used by a file that says `extends: {}`",
+                                     config.rules_path)
+                       : "");
+  }
   return ParseRulesFile(*text, config);
+}
+
+std::string AskedFor(const DriverConfig& config) {
+  const std::pair<std::string_view, const std::vector<std::string>*> asked[] = {
+      {"--interfaces", &config.interfaces},
+      {"--select", &config.selections},
+      {"--pattern", &config.patterns}};
+  std::string text;
+  for (const auto& [flag, values] : asked) {
+    for (const std::string& value : *values) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : " ", flag, value);
+    }
+  }
+  if (!text.empty() && config.sysfs_root != "/sys") text += " below " + config.sysfs_root;
+  return text;
 }
 
 bool HasChecks(const probes::RuleTable& table) {

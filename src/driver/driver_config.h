@@ -75,6 +75,7 @@ struct KindSpec {
   const std::string_view* rules;  // the table built into the program; null: there is none
   bool simulated = false;         // its devices are made up
   bool reads_files = false;       // the signs of its rules may be files below /sys
+  bool reads_kernel_log = true;   // or lines of the kernel's log
   void (*add_flags)(Flags& flags, DriverConfig& config);
   void (*validate)(const DriverConfig& config, const AddFault& add);
 };
@@ -98,6 +99,9 @@ Status Validate(const DriverConfig& config);
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
 // Likewise, of the text of the operator's file.
 StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverConfig& config);
+
+// Which devices the command line asks for: "--pattern class/acme/card*"; "" of kinds that take all.
+std::string AskedFor(const DriverConfig& config);
 
 // Whether some sign of it is a command, or a metric of an exporter.
 bool HasChecks(const probes::RuleTable& table);

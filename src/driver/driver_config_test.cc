@@ -73,6 +73,38 @@ TEST(DriverConfig, TheOperatorsRulesTakeThePlaceOfTheBuiltInOnes) {
   EXPECT_EQ(rules->rules.size(), 1u);
 }
 
+TEST(DriverConfig, ABuiltInTableInThePlaceOfAFileIsAnsweredByHowItIsUsed) {
+  FakeFileSystem files;
+  DriverConfig config = GoodConfig(Kind::kPci);
+  config.rules_path = "amdgpu";
+  EXPECT_THAT(LoadRules(files, config).status().message(),
+              HasSubstr("a built-in table is used by a file that says `extends: amdgpu`"));
+}
+
+TEST(DriverConfig, ALineOfTheKernelsLogIsRefusedWhereNobodyReadsIt) {
+  DriverConfig config = GoodConfig(Kind::kNic);
+  config.rules_path = "r.yaml";
+  const char* table =
+      "signs: [{name: dead, kind: event, driver: ice, line: dead}]\n"
+      "rules: [{id: dead, sign: dead, when: '!= 0', state: Unhealthy, code: Dead, sentence: dead,\n"
+      "  owner: Hardware, until: 1m}]\n";
+  EXPECT_THAT(ParseRulesFile(table, config).status().message(),
+              HasSubstr("sign 'dead' is a line of the kernel's log, which galen-driver nic does "
+                        "not read"));
+  config.kind = Kind::kPci;
+  EXPECT_TRUE(ParseRulesFile(table, config).ok());
+}
+
+TEST(DriverConfig, SaysWhichDevicesWereAskedFor) {
+  DriverConfig config = GoodConfig(Kind::kSysfs);
+  config.interfaces.clear();
+  EXPECT_EQ(AskedFor(config), "");
+  config.patterns = {"class/acme/card*", "class/acme/fan*"};
+  EXPECT_EQ(AskedFor(config), "--pattern class/acme/card* --pattern class/acme/fan*");
+  config.sysfs_root = "/host";
+  EXPECT_THAT(AskedFor(config), HasSubstr("fan* below /host"));
+}
+
 TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   DriverConfig config = GoodConfig(Kind::kGpu);
   EXPECT_EQ(StateDirectory(config), "/var/lib/kubelet/plugins/gpu.example.com");

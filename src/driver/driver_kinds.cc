@@ -128,6 +128,7 @@ constexpr std::array<KindSpec, 5> kKinds = {{
      .summary = "network interfaces of this machine",
      .driver = "nic.example.com",
      .rules = &probes::kNicRules,
+     .reads_kernel_log = false,
      .add_flags = AddNicFlags,
      .validate = ValidateNic},
     {.kind = Kind::kNvidia,

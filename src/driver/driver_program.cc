@@ -62,7 +62,7 @@ std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::stri
 }
 
 // The hardware of a driver and what it stands on, given to the driver.
-class Program {
+class Program final : private sdk::CheckSource {
  public:
   Program(Driver& driver, sdk::DriverInside inside, DriverConfig config, EndProcess end)
       : driver_(driver), inside_(inside), config_(std::move(config)), end_(std::move(end)) {}
@@ -97,6 +97,9 @@ class Program {
   Status Listen(NicHardware::LinkNews news);
   // The rules that the configuration names are read anew when their file changes.
   void FollowRules();
+  // What `galen get checks` shows.
+  std::vector<sdk::CheckReport> Checks() const override;
+  std::vector<std::string> Troubles() const override;
   Status ListenForDevices(std::function<void()> news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
@@ -113,6 +116,7 @@ class Program {
   std::unique_ptr<probes::NvmlLibrary> nvml_;
   std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not given to the hardware yet
   std::unique_ptr<Hardware> hardware_;
+  const CheckedHardware* checks_ = nullptr;  // a part of hardware_; null: there are none
   std::unique_ptr<DeviceDriver> device_driver_;
   std::unique_ptr<RulesFile> rules_file_;
 };
@@ -300,8 +304,11 @@ Status Program::Prepare() {
                 [this] { return std::make_unique<DetachedQueue>(inside_.loop, "exporter"); },
             .fetch = probes::FetchExporter,
             .results = MakeCheckResults()});
-    if (has_checks) sdk::DriverInside::ShowChecks(driver_, *checked);
+    if (has_checks) checks_ = checked.get();
     hardware_ = std::move(checked);
+  }
+  if (has_checks || !config_.rules_path.empty()) {
+    sdk::DriverInside::ShowChecks(driver_, *this);
   }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,
@@ -335,6 +342,20 @@ void Program::FollowRules() {
                         config_](const std::string& text) { return ParseRulesFile(text, config); },
           .apply = [this](const probes::RuleTable& rules) { device_driver_->SetRules(rules); }});
   rules_file_->Start();
+}
+
+std::vector<sdk::CheckReport> Program::Checks() const {
+  return checks_ != nullptr ? checks_->Checks() : std::vector<sdk::CheckReport>();
+}
+
+std::vector<std::string> Program::Troubles() const {
+  std::vector<std::string> troubles = device_driver_->IdleRules();
+  if (rules_file_ != nullptr && !rules_file_->fault().empty()) {
+    troubles.insert(troubles.begin(),
+                    fmt::format("{} is not taken, the last good rules stay in force: {}",
+                                config_.rules_path, rules_file_->fault()));
+  }
+  return troubles;
 }
 
 // With what is not on the command line.

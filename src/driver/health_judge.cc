@@ -73,7 +73,8 @@ void HealthJudge::SetRules(const probes::RuleTable& rules) {
   if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
 }
 
-void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
+void HealthJudge::NoteSigns(const std::vector<probes::Sign>& signs) {
+  if (callbacks_.on_signs != nullptr) callbacks_.on_signs(signs);
   for (const probes::Sign& sign : signs) {
     if (sign.error.empty()) continue;
     edges_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
@@ -91,7 +92,7 @@ void HealthJudge::TakePassed(const std::vector<probes::Sign>& signs) {
 }
 
 void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
-  CountUnreadable(signs);
+  NoteSigns(signs);
   const probes::Evaluation evaluation = engine_.Evaluate(signs, Present());
   if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
 }
@@ -102,7 +103,7 @@ void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
     Take(engine_.ObserveFailed(observed.status(), Present()));
     return;
   }
-  CountUnreadable(*observed);
+  NoteSigns(*observed);
   TakePassed(*observed);
   Take(engine_.Evaluate(*observed, Present()));
 }

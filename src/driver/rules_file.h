@@ -45,6 +45,8 @@ class RulesFile {
 
   // Begins to look.
   void Start();
+  // Why other rules are in force than the file says; "": they are the same.
+  const std::string& fault() const { return last_fault_; }
 
  private:
   struct Reading;

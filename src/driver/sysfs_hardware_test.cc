@@ -1,6 +1,7 @@
 #include "driver/sysfs_hardware.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +79,7 @@ class SysfsHardwareTest : public ::testing::Test {
     Make([this] { return search_(); });
     config_.driver = {.name = "pci.example.com", .node = "node-7"};
     driver_ = std::make_unique<DeviceDriver>(
-        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        Edges{loop_, log_, metrics_, state_, rules_}, *hardware_,
         DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
                             .health_changed = [] {}},
         config_);
@@ -103,6 +104,9 @@ class SysfsHardwareTest : public ::testing::Test {
   FakeLoop loop_;
   FakeFileSystem disk_;
   Metrics metrics_;
+  std::vector<std::string> warnings_;
+  Log log_{LogLevel::kWarning, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
   probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
   probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
   probes::FakeSysfs files_;
@@ -141,6 +145,43 @@ TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
   Make(PatternFinder(files_, "/sys", {"devices/system/edac/mc/mc*"}));
   EXPECT_THAT(Names(), ElementsAre("mc0", "mc1"));
   EXPECT_THAT(hardware_->EditsFor("mc1").env, ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
+}
+
+TEST_F(SysfsHardwareTest, AFileThatNoDeviceHasIsSaidOfTheOperatorsTable) {
+  AddPci("0000:4b:00.0");
+  files_.files["/sys/bus/pci/devices/0000:4b:00.0/load"] = "3\n";
+  rules_ = *probes::ParseRules(
+      "extends: pci\n"
+      "signs: [{name: busy, kind: reading, file: bussy}, {name: load, kind: reading, file: load}]\n"
+      "rules: [{id: stuck, sign: busy, while: load > 1, when: '> 99', state: Unhealthy,\n"
+      "  code: Stuck, sentence: stuck, owner: Hardware}]\n",
+      "r.yaml");
+  config_.rules_path = "r.yaml";
+  StartDriver();
+  StateOf("0000-4b-00-0");
+  loop_.Advance(1min);
+  const std::string said = fmt::format("{}", fmt::join(warnings_, "\n"));
+  EXPECT_THAT(said, HasSubstr("sign=busy rules=stuck looked_for=\"file bussy\" "
+                              "below=bus/pci/devices/0000:4b:00.0"));
+  EXPECT_THAT(said, HasSubstr("no device shows any sign that the built-in table reads from files"));
+  EXPECT_THAT(driver_->IdleRules(), testing::Contains(HasSubstr("the sign busy")));
+  EXPECT_EQ(warnings_.size(), 2u) << said;
+}
+
+TEST_F(SysfsHardwareTest, OfTheBuiltInTableNobodyExpectsThatADeviceHasAll) {
+  AddPci("0000:4b:00.0");
+  StartDriver();
+  StateOf("0000-4b-00-0");
+  loop_.Advance(1min);
+  EXPECT_THAT(warnings_, ElementsAre());
+}
+
+TEST_F(SysfsHardwareTest, WhereNothingIsSuchADeviceTheLogSaysWhatWasAskedFor) {
+  files_.files["/sys/class/acme/card0/temp"] = "1\n";
+  search_ = PatternFinder(files_, "/sys", {"class/acme/crad*"});
+  config_.patterns = {"class/acme/crad*"};
+  StartDriver();
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("asked_for=\"--pattern class/acme/crad*\"")));
 }
 
 TEST_F(SysfsHardwareTest, RefusesTwoDirectoriesOfOneName) {

@@ -68,4 +68,11 @@ StatusOr<std::string> MakePluginSocketPath(std::string_view kubelet_root, std::s
          {fmt::format("{}.sock", driver), fmt::format("{}.sock", DigestBase64Url(driver, 16))}));
 }
 
+Status WithAdvice(const Status& status, std::string_view instance) {
+  if (status.code() != Code::kAlreadyExists || !instance.empty()) return status;
+  return Status(status.code(),
+                fmt::format("{}; if that is the same driver: --instance lets two of it run at once",
+                            status.message()));
+}
+
 }  // namespace galen::sdk

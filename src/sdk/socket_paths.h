@@ -27,6 +27,10 @@ struct SocketPaths {
 StatusOr<SocketPaths> MakeSocketPaths(std::string_view kubelet_root, std::string_view driver,
                                       std::string_view instance);
 
+// What came of taking a place for a socket, and what to do where it is taken: by an instance of the
+// same driver most likely, and without `instance` all of one driver have the same place.
+Status WithAdvice(const Status& status, std::string_view instance);
+
 // The socket of the driver's device plugin, in the kubelet's directory for such: one a driver,
 // whatever its instances, for one process at a time serves it. InvalidArgument as above.
 StatusOr<std::string> MakePluginSocketPath(std::string_view kubelet_root, std::string_view driver);

@@ -56,6 +56,16 @@ TEST(SocketPaths, ThatCannotFitAreRefusedWithTheirLength) {
   EXPECT_THAT(paths.status().message(), HasSubstr("at most 107 fit"));
 }
 
+TEST(SocketPaths, APlaceThatIsTakenIsAnsweredByHowTwoOfADriverRun) {
+  const Status taken = AlreadyExists("another process listens on /x.sock");
+  EXPECT_EQ(WithAdvice(taken, "").message(),
+            "another process listens on /x.sock; if that is the same driver: --instance lets two "
+            "of it run at once");
+  EXPECT_EQ(WithAdvice(taken, "pod-1"), taken);
+  EXPECT_EQ(WithAdvice(OkStatus(), ""), OkStatus());
+  EXPECT_EQ(WithAdvice(Unavailable("away"), ""), Unavailable("away"));
+}
+
 TEST(SocketPaths, OfADevicePluginAreInTheKubeletsDirectoryForSuch) {
   EXPECT_EQ(*MakePluginSocketPath("/var/lib/kubelet", "fpga.example.com"),
             "/var/lib/kubelet/device-plugins/fpga.example.com.sock");

@@ -154,7 +154,8 @@ TEST_F(ChecksStory, ACommandThatTakesMoreMemoryThanItsLimitIsUnknownAndTheOtherG
 TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault) {
   auto exporter = std::make_unique<probes::TestExporter>();
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
-  Start("exporters:\n- {name: acme, url: '" + exporter->url() +
+  const std::string url = exporter->url();
+  Start("exporters:\n- {name: acme, url: '" + url +
         "', labels: {card: '{device}'}, every: 1s, timeout: 1s, patience: 3s}\n" +
         "signs:\n- {name: remap, kind: reading, exporter: acme, metric: remap_failure}\n"
         "rules:\n- {id: remap, sign: remap, when: == 1, state: Unhealthy, code: RemapFailed,\n"
@@ -166,13 +167,13 @@ TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault)
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter->Send("HTTP/1.0 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), 100);
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: more than 4194304 bytes"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme at " + url + ": more than 4194304"});
   exporter->Hang();
   node_.ExpectSays(kTrainer, {"card0 Unknown"});
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter.reset();
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: connect"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme at " + url + ": connect"});
   ExpectCleanEnd();
 }
 

@@ -73,6 +73,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
                                                   : std::make_unique<PluginWatcher>(
                                                         e.loop, e.log, *e.health_sources, sources_,
                                                         PluginWatcher::Place::kHealthSources)),
+      source_names_(e.loop, e.log, plugins_, sources_),
       // A manager's Pods have no kubelet: the field is ours.
       kubelet_health_({e.loop, informers_, claims_, keeper_, merger_.drivers()},
                       observes() ? config_.unsubscribed : std::set<std::string>{},
@@ -111,14 +112,20 @@ void AgentApp::Connect() {
     post_mortems_.Forget(id);
     merger_.OnForgotten(id);
   });
-  plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
-  sources_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
+  for (PluginManager* const plugins : {&plugins_, &sources_}) ListenTo(*plugins);
   edges_.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
 
 void AgentApp::OnHealthChanges(const std::vector<HealthChange>& changes) {
   changes_.OnChanges(changes);
   if (pod_resources_) pod_resources_->OnChanges(changes);
+}
+
+void AgentApp::ListenTo(PluginManager& plugins) {
+  plugins.OnDriversChanged([this] {
+    source_names_.OnChanged();
+    changes_.OnDriversChanged();
+  });
 }
 
 void AgentApp::Start() {

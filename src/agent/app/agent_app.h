@@ -17,6 +17,7 @@
 #include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/drivers/plugin_watcher.h"
+#include "agent/drivers/source_names.h"
 #include "agent/health/departed_devices.h"
 #include "agent/health/health_keeper.h"
 #include "agent/health/health_merger.h"
@@ -109,6 +110,8 @@ class AgentApp {
   void Connect();
   void OnHealthChanges(const std::vector<HealthChange>& changes);
   bool observes() const { return config_.role == Role::kObserver; }
+  // Drivers, or health sources, may be others than before.
+  void ListenTo(PluginManager& plugins);
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
   void StopWhenWritten(Duration left, std::function<void()> done);
@@ -147,6 +150,7 @@ class AgentApp {
   PluginWatcher watcher_;
   PluginManager sources_;  // health sources beside drivers
   const std::unique_ptr<PluginWatcher> source_watcher_;
+  SourceNames source_names_;
   KubeletHealth kubelet_health_;
   EventPublisher events_;
   PostMortemKeeper post_mortems_;

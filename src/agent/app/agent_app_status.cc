@@ -42,7 +42,10 @@ std::vector<std::string> AgentApp::troubles() const {
   if (pod_resources_) add("Pod resources", pod_resources_->trouble());
   if (source_watcher_) add("health sources", source_watcher_->trouble());
   for (const DriverInfo& source : sources_.drivers()) {
-    add(source.name.empty() ? source.socket : "health source for " + source.name, source.trouble);
+    const std::string what =
+        source.name.empty() ? source.socket : "health source for " + source.name;
+    add(what, source.trouble);
+    if (source.authority) add(what, source_names_.TroubleOf(source.name));
   }
   return all;
 }

@@ -62,25 +62,56 @@ YamlPlace YamlLines::PlaceAt(std::size_t line, std::size_t at) const {
   return {line, static_cast<std::size_t>(std::ranges::count_if(before, begins)) + 1};
 }
 
-// A field stands behind blanks, a dash, a brace or a comma, so that an equal value is not taken for
-// it.
+std::size_t YamlLines::FindKey(std::string_view line, std::string_view key, std::size_t from) {
+  if (key.empty()) return line.npos;
+  const std::string wanted = std::string(key) + ":";
+  for (std::size_t at = line.find(wanted, from); at != line.npos; at = line.find(wanted, at + 1)) {
+    const bool begins =
+        at == 0 || std::string_view(" -{,").find(line[at - 1]) != std::string_view::npos;
+    if (begins) return at;
+  }
+  return line.npos;
+}
+
 std::optional<YamlPlace> YamlLines::PlaceOfField(std::string_view key, std::size_t index,
                                                  std::string_view field) const {
   const std::optional<std::size_t> first = OfItem(key, index), next = OfItem(key, index + 1);
   if (!first) return std::nullopt;
   // The last item, and one that cannot be distinguished, go on to the next key.
   const std::size_t end = *next > *first ? *next : lines_.size() + 1;
-  const std::string wanted = std::string(field) + ":";
   for (std::size_t line = *first; line < end; ++line) {
     const std::string& text = lines_[line - 1];
     if (line > *first && IsTopKey(text)) break;
-    for (std::size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + 1)) {
-      const bool begins =
-          at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos;
-      if (begins && !field.empty()) return PlaceAt(line, at);
-    }
+    const std::size_t at = FindKey(text, field, 0);
+    if (at != std::string::npos) return PlaceAt(line, at);
   }
   return PlaceAt(*first, std::string::npos);
+}
+
+std::optional<YamlPlace> YamlLines::PlaceInside(std::string_view key, std::string_view name,
+                                                std::string_view field) const {
+  const std::optional<std::size_t> top = OfKey(key);
+  if (!top) return std::nullopt;
+  std::optional<YamlPlace> found;  // the name
+  std::size_t indent = 0;          // of its line
+  for (std::size_t line = *top; line <= lines_.size(); ++line) {
+    const std::string& text = lines_[line - 1];
+    if (line > *top && IsTopKey(text)) break;
+    std::size_t from = 0;
+    if (!found) {
+      // On the key's own line the name stands behind it.
+      from = FindKey(text, name, line == *top ? key.size() + 1 : 0);
+      if (from == std::string::npos) continue;
+      found = PlaceAt(line, from);
+      indent = text.find_first_not_of(' ');
+      from += name.size() + 1;
+    } else if (text.find_first_not_of(' ') <= indent) {
+      break;
+    }
+    const std::size_t at = FindKey(text, field, from);
+    if (at != std::string::npos) return PlaceAt(line, at);
+  }
+  return found ? found : YamlPlace{.line = *top};
 }
 
 }  // namespace galen

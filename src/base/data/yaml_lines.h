@@ -37,7 +37,15 @@ class YamlLines {
   std::optional<YamlPlace> PlaceOfField(std::string_view key, std::size_t index,
                                         std::string_view field) const;
 
+  // Of a mapping of mappings, such as `defaults`: the place of a field of the mapping `name` of the
+  // key; of the name where the field cannot be found, or is ""; of the key where that cannot.
+  std::optional<YamlPlace> PlaceInside(std::string_view key, std::string_view name,
+                                       std::string_view field) const;
+
  private:
+  // Where a key begins in a line, not before `from`: behind blanks, a dash, a brace or a comma, so
+  // that an equal value is not taken for it. npos: nowhere.
+  static std::size_t FindKey(std::string_view line, std::string_view key, std::size_t from);
   // The place of the byte at offset `at` of a line; for npos, of its first byte that is not blank.
   YamlPlace PlaceAt(std::size_t line, std::size_t at) const;
   struct Place {

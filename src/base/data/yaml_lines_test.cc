@@ -48,6 +48,25 @@ TEST(YamlLines, NamesTheLineOfARowsField) {
   EXPECT_EQ(lines.PlaceOfField("drivers", 0, "name"), std::nullopt);
 }
 
+TEST(YamlLines, NamesThePlaceOfAFieldOfAMappingInside) {
+  const YamlLines lines(
+      "defaults:\n"
+      "  heat: {owner: x, state: y}\n"
+      "  load:\n"
+      "    state: z\n"
+      "  power: {code: c}\n"
+      "rules:\n"
+      "- {owner: z}\n");
+  EXPECT_EQ(lines.PlaceInside("defaults", "heat", "state"), (YamlPlace{2, 20}));
+  EXPECT_EQ(lines.PlaceInside("defaults", "load", "state"), (YamlPlace{4, 5}));
+  EXPECT_EQ(lines.PlaceInside("defaults", "load", "code"), (YamlPlace{3, 3})) << "it has none";
+  EXPECT_EQ(lines.PlaceInside("defaults", "heat", ""), (YamlPlace{2, 3}));
+  EXPECT_EQ(lines.PlaceInside("defaults", "fan", "state"), (YamlPlace{1, 1}));
+  EXPECT_EQ(lines.PlaceInside("signs", "fan", "state"), std::nullopt);
+  const YamlLines flow("defaults: {heat: {owner: x}}\n");
+  EXPECT_EQ(flow.PlaceInside("defaults", "heat", "owner"), (YamlPlace{1, 19}));
+}
+
 TEST(YamlLines, RowsMayStartAtTheLeftEdge) {
   EXPECT_EQ(YamlLines("rules:\n- id: one\n- id: two\n").OfItem("rules", 1), 3u);
 }

@@ -168,6 +168,10 @@ TEST(CheckCommand, SaysInALineHowItWent) {
             "gpu-0: failed: Memory is wrong (seed 0x1f)\n");
   EXPECT_EQ(CheckText(ReportOf(CheckVerdict::kUnknown, {"gpu-0", "gpu-1"}), 60, 0x1f),
             "gpu-0, gpu-1, links between them: unknown: Memory is wrong\n");
+  CheckReport over = ReportOf(CheckVerdict::kUnknown);
+  over.outcome.code = "TimeOver";
+  EXPECT_EQ(CheckText(over, 5, 0x1f),
+            "gpu-0: unknown: Memory is wrong; give it more than --seconds 5\n");
 }
 
 TEST(CheckCommand, SaysTheSameAsJson) {

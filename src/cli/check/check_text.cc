@@ -46,7 +46,10 @@ std::string CheckText(const CheckReport& report, std::int64_t seconds, std::uint
     case CheckVerdict::kFailed:
       return fmt::format("{}: failed: {} (seed {:#x})\n", who, outcome.message, seed);
     case CheckVerdict::kUnknown:
-      return fmt::format("{}: unknown: {}\n", who, outcome.message);
+      return fmt::format("{}: unknown: {}{}\n", who, outcome.message,
+                         outcome.code == "TimeOver"
+                             ? fmt::format("; give it more than --seconds {}", seconds)
+                             : "");
   }
   return "";
 }

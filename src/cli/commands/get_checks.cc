@@ -36,24 +36,27 @@ std::string EveryText(const ListedCheck& check) {
   return fmt::format("{} (of {})", FormatAge(check.interval), FormatAge(check.every));
 }
 
-// Adds what this driver lists; why it does not, or "".
-std::string AddChecksOf(EpollLoop& loop, net::Dialer& dialer, const wire::Driver& driver,
-                        std::vector<ListedCheck>& checks) {
+// Adds what this driver lists; what hinders it, or why it lists nothing, goes to the notes.
+void AddChecksOf(EpollLoop& loop, net::Dialer& dialer, const wire::Driver& driver,
+                 std::vector<ListedCheck>& checks, std::vector<std::string>& notes) {
   const auto link = AgentLink::Open(loop, dialer, driver.endpoint());
   const auto answer = link.ok()
                           ? (*link)->Ask<proto::ListChecksResponse>(
                                 "/galen.checks.v1.Checks/ListChecks", proto::ListChecksRequest())
                           : StatusOr<proto::ListChecksResponse>(link.status());
-  // Somebody else's driver, or one of ours without checks.
-  if (answer.status().code() == Code::kUnimplemented) return "";
+  // Somebody else's driver, or one of ours without checks and rules of its own.
+  if (answer.status().code() == Code::kUnimplemented) return;
   if (!answer.ok()) {
-    return fmt::format("driver {} does not list its checks: {}", driver.name(),
-                       answer.status().message());
+    notes.push_back(fmt::format("driver {} does not list its checks: {}", driver.name(),
+                                answer.status().message()));
+    return;
   }
   for (const proto::Check& check : answer->checks()) {
     checks.push_back(FromProto(driver.name(), check));
   }
-  return "";
+  for (const std::string& trouble : answer->troubles()) {
+    notes.push_back(fmt::format("driver {}: {}", driver.name(), trouble));
+  }
 }
 
 StatusOr<std::string> ShowChecks(const std::vector<ListedCheck>& checks, const Options& options,
@@ -145,8 +148,7 @@ StatusOr<Answer> GetChecks(const Options& options, const std::string& name) {
     for (const wire::Driver& driver : *drivers) {
       // A second instance, during an update, has no say.
       if (!driver.authority()) continue;
-      std::string why = AddChecksOf(*loop, *dialer, driver, checks);
-      if (!why.empty()) answer.notes.push_back(std::move(why));
+      AddChecksOf(*loop, *dialer, driver, checks, answer.notes);
     }
   }
   if (!name.empty()) {

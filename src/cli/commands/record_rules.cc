@@ -11,12 +11,16 @@
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/interrupt.h"
+#include "cli/output/output.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/nvml/nvml_library.h"
 #include "probes/nvml/nvml_probe.h"
 #include "probes/recording/rules_recorder.h"
+#include "probes/recording/shown_signs.h"
+#include "probes/sysfs/device_look.h"
 
 namespace galen::cli {
 namespace {
@@ -129,6 +133,7 @@ class RecordingSession {
     RETURN_IF_ERROR(OpenKernelLog());
     Random random(Random::Seed());
     if (!arguments_.hash_serials) secrets.clear();
+    NoteUnshown(devices);
     recorder_ = std::make_unique<probes::RulesRecorder>(
         sysfs_, disk_, table_, std::move(devices),
         probes::RulesRecorder::Options{.directory = arguments_.directory,
@@ -154,6 +159,24 @@ class RecordingSession {
   std::size_t steps() const { return recorder_->steps(); }
 
  private:
+  // Before minutes are spent on it: files of the table that no device has.
+  void NoteUnshown(const std::vector<RecordedDevice>& devices) const {
+    probes::ShownSigns shown(table_);
+    std::size_t looked_at = 0;
+    for (const RecordedDevice& device : devices) {
+      if (device.path.empty()) continue;
+      ++looked_at;
+      const probes::DeviceLook look =
+          probes::LookAtDevice(sysfs_, arguments_.sysfs_root + "/" + device.path, table_.signs,
+                               [](const std::string&, const std::string&) {});
+      for (const probes::Sign& sign : probes::SignsOf(look, device.name)) shown.Take(sign);
+    }
+    if (looked_at == 0) return;
+    for (const probes::UnshownSign& sign : shown.Unshown()) {
+      if (sign.source != probes::UnshownSign::Source::kFile) continue;
+      PrintError(probes::UnshownText(sign, "of --pattern"));
+    }
+  }
   // From its present end on: what is older is no part of what happens now.
   Status OpenKernelLog() {
     if (arguments_.kernel_log.empty()) return OkStatus();
@@ -205,8 +228,8 @@ StatusOr<std::string> RecordRules(const std::string& file, const RecordArguments
   look();
   while (!interrupt.raised()) loop->Run();
   if (interrupt.why().code() != Code::kCancelled) return interrupt.why();
-  return fmt::format("{}: {} steps; galen rules test {} --replay {}\n", arguments.directory,
-                     session.steps(), file, arguments.directory);
+  return fmt::format("{}: {}; galen rules test {} --replay {}\n", arguments.directory,
+                     Counted(session.steps(), "step"), file, arguments.directory);
 }
 
 }  // namespace galen::cli

@@ -90,7 +90,7 @@ TEST_F(RulesCommandTest, RecordsWhatDevicesShowToBeTriedLater) {
                             .hash_serials = true};
   const StatusOr<std::string> said = RecordRules("nvme", arguments);
   ASSERT_TRUE(said.ok()) << said.status().message();
-  EXPECT_THAT(*said, HasSubstr("out: 1 steps; galen rules test nvme --replay "));
+  EXPECT_THAT(*said, HasSubstr("out: 1 step; galen rules test nvme --replay "));
   EXPECT_THAT(*TestRules("nvme", directory_.Path("out")),
               HasSubstr("nvme0 temperature-critical began, Unhealthy: Drive temperature 91"));
   // The first step's directory is named by when it was read.
@@ -104,6 +104,24 @@ TEST_F(RulesCommandTest, RecordsWhatDevicesShowToBeTriedLater) {
   EXPECT_EQ(RecordRules("nvme", arguments).status().code(), Code::kAlreadyExists);
 }
 
+TEST_F(RulesCommandTest, NamesFilesThatNoDeviceHasBeforeItRecords) {
+  std::filesystem::create_directories(directory_.Path("sys/class/acme/card0"));
+  std::ofstream(directory_.Path("sys/class/acme/card0/temp")) << "40\n";
+  const std::string table = Write(
+      "signs: [{name: heat, kind: reading, file: tmep}]\n"
+      "rules: [{id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot,\n"
+      "  sentence: hot, owner: Hardware}]\n");
+  ::testing::internal::CaptureStderr();
+  const StatusOr<std::string> said = RecordRules(table, {.directory = directory_.Path("out"),
+                                                         .patterns = {"class/acme/card*"},
+                                                         .sysfs_root = directory_.Path("sys"),
+                                                         .length = Duration(1)});
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("no device of --pattern shows the sign heat, which rule hot looks at: "
+                        "looked for file tmep"));
+  EXPECT_TRUE(said.ok()) << said.status().message();
+}
+
 TEST_F(RulesCommandTest, SaysWhatARecordingLacks) {
   RecordArguments arguments;
   EXPECT_THAT(RecordRules("nvme", arguments).status().message(), HasSubstr("--out is missing"));
@@ -111,7 +129,9 @@ TEST_F(RulesCommandTest, SaysWhatARecordingLacks) {
   EXPECT_THAT(RecordRules("nvme", arguments).status().message(), HasSubstr("--pattern is missing"));
   arguments.patterns = {"class/nvme/nvme*"};
   arguments.sysfs_root = directory_.Path("none");
-  EXPECT_EQ(RecordRules("nvme", arguments).status().code(), Code::kNotFound);
+  const Status none = RecordRules("nvme", arguments).status();
+  EXPECT_EQ(none.code(), Code::kNotFound);
+  EXPECT_THAT(none.message(), HasSubstr("is a device of --pattern class/nvme/nvme*"));
   EXPECT_EQ(RecordRules("none.yaml", arguments).status().code(), Code::kNotFound);
 }
 

@@ -123,12 +123,14 @@ TEST(Views, SayWhatIsNoDriverButAHealthSource) {
   node.node = "node-7";
   node.drivers = {{.name = "gpu.example.com", .version = "v1, health source", .health = "v1"},
                   {.name = "nic.example.com", .version = "v1", .health = "v1"},
-                  {.name = "nvidia.com/gpu", .version = "health source", .health = "v1"}};
+                  {.name = "nvidia.com/gpu", .version = "health source", .health = "v1"},
+                  {.name = "upg.example.com", .version = "health source", .health = "v1"}};
   EXPECT_EQ(DriversTable({.devices = {}, .nodes = {node}}, {}).Text(false),
-            "NODE    DRIVER           HEALTH             CONNECTED  FOR\n"
-            "node-7  gpu.example.com  v1, health source  no\n"
-            "node-7  nic.example.com  v1                 no\n"
-            "node-7  nvidia.com/gpu   v1, health source  no\n");
+            "NODE    DRIVER           HEALTH                             CONNECTED  FOR\n"
+            "node-7  gpu.example.com  v1, health source                  no\n"
+            "node-7  nic.example.com  v1                                 no\n"
+            "node-7  nvidia.com/gpu   v1, health source                  no\n"
+            "node-7  upg.example.com  v1, health source, no such driver  no\n");
 }
 
 TEST(Views, TellDevicesOfOneNameApartByTheirDriver) {

@@ -93,10 +93,11 @@ void ExporterProbe::NoteFetch(Exporter& exporter, const Status& status) {
   exporter.error = status.ok() ? "" : status.message();
   if (failed_before == !status.ok()) return;
   if (status.ok()) {
-    parts_.log.Info("exporter answers again", {{"exporter", name}});
+    parts_.log.Info("exporter answers again", {{"exporter", name}, {"url", exporter.spec->url}});
   } else {
-    parts_.log.Warning("exporter cannot be asked, what it says of devices grows old",
-                       {{"exporter", name}, {"error", status.message()}});
+    parts_.log.Warning(
+        "exporter cannot be asked, what it says of devices grows old",
+        {{"exporter", name}, {"url", exporter.spec->url}, {"error", status.message()}});
   }
 }
 
@@ -108,9 +109,10 @@ std::vector<Sign> ExporterProbe::Take(const Exporter& exporter,
     for (const auto& [name, device] : devices_) {
       Known& known = known_.at({sign.name, name});
       MetricReading reading =
-          page.ok() ? ReadMetric(sign, *exporter.spec, *page, device)
-                    : MetricReading{.error = fmt::format("exporter {}: {}", exporter.spec->name,
-                                                         page.status().message())};
+          page.ok()
+              ? ReadMetric(sign, *exporter.spec, *page, device)
+              : MetricReading{.error = fmt::format("exporter {} at {}: {}", exporter.spec->name,
+                                                   exporter.spec->url, page.status().message())};
       if (!reading.value && reading.error.empty() && known.had) {
         reading.error =
             fmt::format("exporter {} shows no {} any more", exporter.spec->name, sign.metric->name);
@@ -166,9 +168,9 @@ std::optional<Sign> ExporterProbe::SignOf(const SignSpec& sign, const CheckedDev
   known.in_doubt = true;
   known.last.reset();
   Sign unknown = MakeSign(sign, device);
-  unknown.error = known.trouble.empty()
-                      ? fmt::format("exporter {} has not answered", sign.metric->exporter)
-                      : known.trouble;
+  unknown.error = known.trouble.empty() ? fmt::format("exporter {} at {} has not answered",
+                                                      sign.metric->exporter, SpecOf(sign).url)
+                                        : known.trouble;
   return unknown;
 }
 

@@ -124,7 +124,8 @@ TEST_F(ExporterProbeTest, AnExporterThatGoesAwayIsUnknownOnlyAfterItsPatience) {
   EXPECT_EQ(HealthAfter(50s).state, HealthState::kHealthy);
   const DeviceHealth health = HealthAfter(20s);
   EXPECT_EQ(health.state, HealthState::kUnknown);
-  EXPECT_THAT(health.cause.message, HasSubstr("exporter dcgm: connect: refused"));
+  EXPECT_THAT(health.cause.message,
+              HasSubstr("exporter dcgm at http://127.0.0.1:9400/metrics: connect: refused"));
   page_ = std::string(kWell);
   EXPECT_EQ(HealthAfter(10s).state, HealthState::kHealthy);
 }

@@ -9,6 +9,7 @@
 #include "base/data/yaml.h"
 #include "base/text.h"
 #include "probes/kernel_log/kernel_log.h"
+#include "probes/rules/sign_value.h"
 
 namespace galen::probes {
 namespace {
@@ -66,6 +67,28 @@ Status CheckSign(const Json& json) {
   return OkStatus();
 }
 
+// What no device shows, whatever it is: the value's type is another than the sign's. A number that
+// the table does not foresee is played: hardware shows what it shows.
+Status CheckValue(const Sign& sign, const SignSpec& spec) {
+  if (!sign.error.empty() || sign.absent) return OkStatus();
+  const auto* text = std::get_if<std::string>(&sign.value);
+  const std::string possible = PossibleValues(spec);
+  const auto wrong = [&](const std::string& value) {
+    return InvalidArgument("{} of {} is {}, but the table has it as {}", sign.name,
+                           Shown(sign.device), value, possible);
+  };
+  if (text == nullptr) {
+    const bool negative = spec.kind == SignKind::kCounter && std::get<double>(sign.value) < 0;
+    return negative ? wrong("negative, and a counter only grows") : OkStatus();
+  }
+  const std::string shown = fmt::format("the text '{}'", Shown(*text, 80));
+  if (spec.kind != SignKind::kEvent) return wrong(shown);
+  const bool of_numbers = spec.least || spec.most || spec.whole;
+  if (of_numbers && !NumberOf(sign)) return wrong(shown);
+  const bool listed = std::ranges::find(spec.among, *text) != spec.among.end();
+  return spec.among.empty() || listed ? OkStatus() : wrong(shown);
+}
+
 // Of a sign that the table knows: what would be judged by it, but is not what it says.
 Status CheckByTable(const Sign& sign, const std::vector<Sign>& before, const RuleTable& rules) {
   const SignSpec* spec = rules.FindSign(sign.name);
@@ -74,6 +97,7 @@ Status CheckByTable(const Sign& sign, const std::vector<Sign>& before, const Rul
     return InvalidArgument("{} of {} is in {}, but the table has it in {}", sign.name,
                            Shown(sign.device), Shown(sign.unit), spec->unit);
   }
+  RETURN_IF_ERROR(CheckValue(sign, *spec));
   const bool twice = std::ranges::any_of(before, [&](const Sign& other) {
     return other.device == sign.device && other.name == sign.name;
   });

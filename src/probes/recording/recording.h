@@ -46,7 +46,7 @@ StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text,
 // The text of signs.json, and back. Times are not kept: a step has its own. InvalidArgument, with
 // the line: it is no list, or a sign has an unknown field or one of another type, lacks its device,
 // its name or its value, stands there twice without being an event of the table, or has another
-// unit than there.
+// unit or type of value than there.
 std::string WriteSigns(const std::vector<Sign>& signs);
 StatusOr<std::vector<Sign>> ReadSigns(std::string_view text, std::string_view origin,
                                       const RuleTable& rules);

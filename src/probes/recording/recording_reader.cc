@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "probes/rules/sign_value.h"
 #include "probes/sysfs/file_pattern.h"
 
 namespace galen::probes {
@@ -51,6 +52,17 @@ void RecordingReader::NoteBesideSteps(const std::string& name) {
   }
 }
 
+void RecordingReader::NoteUnforeseen(const std::string& path, const Sign& sign,
+                                     const SignSpec& spec) {
+  const std::optional<double> number = NumberOf(sign);
+  if (!number || spec.among.empty() || !sign.error.empty() || sign.absent) return;
+  if (std::ranges::find(spec.among, NumberText(*number)) != spec.among.end()) return;
+  Note(path + sign.name + sign.device,
+       fmt::format("{}: {} of {} is {}, which is none of what the table has: {}; it is played all "
+                   "the same",
+                   path, sign.name, Shown(sign.device), NumberText(*number), PossibleValues(spec)));
+}
+
 StatusOr<std::vector<Sign>> RecordingReader::SignsOf(const std::string& step) {
   std::vector<Sign> signs;
   const std::string path = fmt::format("{}/{}/{}", directory_, step, kSignsFile);
@@ -59,7 +71,10 @@ StatusOr<std::vector<Sign>> RecordingReader::SignsOf(const std::string& step) {
     ASSIGN_OR_RETURN(signs, ReadSigns(text, path, rules_));
   }
   for (const Sign& sign : signs) {
-    if (rules_.FindSign(sign.name) != nullptr) continue;
+    if (const SignSpec* spec = rules_.FindSign(sign.name)) {
+      NoteUnforeseen(path, sign, *spec);
+      continue;
+    }
     Note(path + sign.name, fmt::format("{}: no rule knows the sign {}", path, Shown(sign.name)));
   }
   const std::string log_path = fmt::format("{}/{}/{}", directory_, step, kKernelLogFile);

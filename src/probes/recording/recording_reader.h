@@ -39,6 +39,8 @@ class RecordingReader {
 
  private:
   Status AddKernelSigns(const std::string& path, std::string_view log, std::vector<Sign>& signs);
+  // A number that the table does not list: a newer device may show it.
+  void NoteUnforeseen(const std::string& path, const Sign& sign, const SignSpec& spec);
   void AddRecord(const KernelRecord& record, const std::string& place, std::vector<Sign>& signs);
   void CheckFiles(const std::string& step, const std::string& device);
   void CheckFilesBelow(const std::string& root, const std::string& path,

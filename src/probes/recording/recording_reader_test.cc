@@ -17,6 +17,7 @@ constexpr std::string_view kReadRules = R"(
 signs:
 - {name: heat, kind: reading, file: "hwmon/hwmon*/temp1_input", expected: "hwmon/hwmon*/temp1_crit"}
 - {name: power, kind: reading}
+- {name: lanes, kind: reading, among: [0, 8, 16]}
 - {name: dead, kind: event, driver: nvme, subsystem: nvme, line: Disabling device}
 rules:
 - {id: hot, sign: heat, when: "> 90", state: Unhealthy, code: Hot, owner: Hardware, sentence: hot}
@@ -58,6 +59,15 @@ TEST_F(RecordingReaderTest, WhatIsAllReadIsNotNoted) {
   EXPECT_THAT(Notes(), IsEmpty());
   ASSERT_EQ(signs_.size(), 2u);
   EXPECT_EQ(signs_[1].device, "card");
+}
+
+TEST_F(RecordingReaderTest, ANumberThatTheTableDoesNotListIsNamedAndPlayed) {
+  Put("0s/signs.json", R"([{"device": "card", "name": "lanes", "value": 17}])");
+  EXPECT_THAT(Notes(), ElementsAre("/r/0s/signs.json: lanes of card is 17, which is none of what "
+                                   "the table has: 0, 8 or 16; it is played all the same"));
+  EXPECT_EQ(signs_.size(), 1u);
+  Put("0s/signs.json", R"([{"device": "card", "name": "lanes", "value": 16}])");
+  EXPECT_THAT(Notes(), IsEmpty());
 }
 
 TEST_F(RecordingReaderTest, AMisnamedFileIsNamed) {

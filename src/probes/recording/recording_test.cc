@@ -72,6 +72,32 @@ TEST(Recording, ASignByHandIsReadWholeOrNotAtAll) {
   EXPECT_EQ(fault(fmt::format("[{0}, {0}]", xid)), "") << "an event may happen twice";
 }
 
+TEST(Recording, AValueOfAnotherTypeThanTheTablesIsRefused) {
+  const RuleTable table = ParseRules(
+                              "signs: [{name: power, kind: reading, most: 900}, {name: errors, "
+                              "kind: counter},\n  {name: xid, kind: event, least: 1, most: 999},"
+                              "\n  {name: reset, kind: event, among: [gpu, host]}]\nrules: []\n",
+                              "r.yaml")
+                              .value();
+  const auto said = [&](const std::string& name, const std::string& value) {
+    const std::string text =
+        fmt::format(R"([{{"device": "gpu-0", "name": "{}", "value": {}}}])", name, value);
+    return std::string(ReadSigns(text, "s.json", table).status().message());
+  };
+  EXPECT_EQ(said("power", R"("85")"),
+            "s.json:1: sign 1: power of gpu-0 is the text '85', but the table has it as a number "
+            "up to 900");
+  EXPECT_THAT(said("errors", "-3"),
+              HasSubstr("errors of gpu-0 is negative, and a counter only grows"));
+  EXPECT_THAT(said("xid", R"("seven")"), HasSubstr("xid of gpu-0 is the text 'seven'"));
+  EXPECT_THAT(said("reset", R"("gup")"),
+              HasSubstr("reset of gpu-0 is the text 'gup', but the table has it as gpu or host"));
+  EXPECT_EQ(said("reset", R"("gpu")"), "");
+  EXPECT_EQ(said("power", "950"), "") << "hardware shows what it shows";
+  EXPECT_EQ(said("errors", "0"), "");
+  EXPECT_EQ(said("xid", R"("79")"), "");
+}
+
 TEST(Recording, ADeviceByHandIsReadWholeOrNotAtAll) {
   const auto fault = [](std::string_view text) {
     return std::string(ReadRecordedDevices(text, "r.yaml").status().message());

@@ -1,6 +1,7 @@
 #include "probes/recording/rules_recorder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -73,7 +74,10 @@ StatusOr<std::vector<RecordedDevice>> FindRecorded(const SysfsFiles& files, cons
       devices.push_back(std::move(device));
     }
   }
-  if (devices.empty()) return NotFound("nothing below {} is a device of --pattern", root);
+  if (devices.empty()) {
+    return NotFound("nothing below {} is a device of --pattern {}", root,
+                    fmt::join(patterns, ", "));
+  }
   return devices;
 }
 

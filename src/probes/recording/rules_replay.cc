@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "probes/recording/recording.h"
 #include "probes/recording/recording_reader.h"
+#include "probes/recording/shown_signs.h"
 #include "probes/rules/rule_engine.h"
 #include "probes/sysfs/device_signs.h"
 
@@ -96,9 +97,29 @@ void NoteStrangers(const std::vector<Step>& steps, const std::set<std::string>& 
       const bool known = sign.device == kEveryDevice || devices.contains(sign.device);
       if (known || !strangers.insert(sign.device).second) continue;
       notes.push_back(
-          fmt::format("signs of {} are passed over: neither {} nor a directory names it",
+          fmt::format("signs of {0} are passed over: neither {1} nor a directory names it; write "
+                      "`devices: {{{0}: {{}}}}` into {1}",
                       Shown(sign.device), kRecordingFile));
     }
+  }
+}
+
+// Files that rules of the operator's own look at, and that no device of the recording has.
+void NoteUnshown(const std::vector<Step>& steps, const RuleTable& rules,
+                 std::vector<std::string>& notes) {
+  ShownSigns shown(rules);
+  bool with_files = false;
+  for (const Step& step : steps) {
+    for (const Sign& sign : step.signs) shown.Take(sign);
+    for (const auto& [name, look] : step.looks) {
+      with_files = true;
+      for (const Sign& sign : SignsOf(look, name)) shown.Take(sign);
+    }
+  }
+  if (!with_files) return;
+  for (const UnshownSign& sign : shown.Unshown()) {
+    if (sign.source == UnshownSign::Source::kFile)
+      notes.push_back(UnshownText(sign, "of the recording"));
   }
 }
 
@@ -244,6 +265,7 @@ StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directo
     for (const auto& [name, look] : step.looks) devices.insert(name);
   }
   NoteStrangers(steps, devices, notes);
+  NoteUnshown(steps, rules, notes);
   if (notes.size() > kReplayNotesMax) {
     const std::size_t more = notes.size() - kReplayNotesMax;
     notes.resize(kReplayNotesMax);

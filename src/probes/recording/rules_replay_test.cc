@@ -84,6 +84,23 @@ TEST(RulesReplay, CountsWhatWasTried) {
   EXPECT_EQ(tried("other/heat", "1\n"), 1u);
 }
 
+TEST(RulesReplay, AFileThatNoDeviceOfTheRecordingHasIsNotedWithTheRulesThatLookAtIt) {
+  const StatusOr<RuleTable> rules = ParseRules(
+      "signs: [{name: heat, kind: reading, file: heet}, {name: load, kind: reading, file: load}]\n"
+      "rules: [{id: hot, sign: heat, while: load > 1, when: '> 90', state: Unhealthy, code: Hot,\n"
+      "  sentence: hot, owner: Hardware}]\n",
+      "r.yaml");
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  FakeSysfs files;
+  files.files["/r/0s/card/load"] = "40\n";
+  EXPECT_THAT(ReplayRules(files, "/r", *rules)->notes,
+              ElementsAre("no device of the recording shows the sign heat, which rule hot looks "
+                          "at: looked for file heet"));
+  files.files["/r/4s/card/heet"] = "40\n";
+  files.files["/r/4s/card/load"] = "40\n";
+  EXPECT_THAT(ReplayRules(files, "/r", *rules)->notes, ElementsAre());
+}
+
 TEST(RulesReplay, ManyNotesAreCounted) {
   FakeSysfs files;
   for (int i = 0; i < 60; ++i) files.files[fmt::format("/r/0s/card/file{}", i)] = "1\n";
@@ -297,7 +314,8 @@ TEST_F(PlayedTest, SignsOfADeviceThatNothingNamesAreNoted) {
   PutDevices({{.name = "gpu-0"}});
   PutSigns("0s", {{.device = "gqu-0", .name = "power", .value = 1.0}, Xid(1)});
   EXPECT_THAT(Play()->notes, ElementsAre("signs of gqu-0 are passed over: neither recording.yaml "
-                                         "nor a directory names it"));
+                                         "nor a directory names it; write `devices: {gqu-0: {}}` "
+                                         "into recording.yaml"));
 }
 
 TEST_F(PlayedTest, ASentenceHasTheTablesUnitWhereTheRecordingHasNone) {

@@ -283,12 +283,16 @@ struct RuleTable {
   std::vector<ExporterSpec> exporters{};
   std::vector<SignSpec> signs{};
   std::vector<Rule> rules{};
+  std::string extends{};  // the built-in table whose signs and rules are among them; "": none
 
   // nullptr when there is none. Pointers hold as long as the table.
   const SignSpec* FindSign(std::string_view name) const;
   const Rule* FindRule(std::string_view id) const;
   const ExporterSpec* FindExporter(std::string_view name) const;
-  bool operator==(const RuleTable&) const = default;
+  // Whether both say the same; by what they extend is no difference.
+  bool operator==(const RuleTable& other) const {
+    return exporters == other.exporters && signs == other.signs && rules == other.rules;
+  }
 };
 
 }  // namespace galen::probes

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
@@ -34,6 +35,18 @@ bool ComparesWithKnownBest(const Rule& rule) {
                                    std::holds_alternative<Peers>(comparison->with));
 }
 
+bool ComparesWithExpected(const Rule& rule) {
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  return comparison != nullptr && std::holds_alternative<Expected>(comparison->with);
+}
+
+// Of the signs with a source only a file has another one beside it; of the others the driver may
+// say what to expect.
+bool MayExpect(const SignSpec& sign) {
+  if (sign.file) return !sign.file->expected.empty();
+  return !sign.command && !sign.metric && !sign.kernel;
+}
+
 void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   const SignKind kind = sign.kind;
   const bool event = kind == SignKind::kEvent;
@@ -42,6 +55,10 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");
+  if (ComparesWithExpected(rule) && !MayExpect(sign)) {
+    faults.Add("when", fmt::format("compares with expected, but {} says of none{}", sign.name,
+                                   sign.file ? ": `expected` names the file that does" : ""));
+  }
   if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
     faults.Add("when", "watches a counter rise, but the sign is no counter");
   }
@@ -54,10 +71,19 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
 // What the file extends could not be read: whatever is not there may be there.
 bool LacksTable(const RuleFaults& faults) { return faults.UnreadInAny("", "extends"); }
 
+// "; is it `temperature`?" of the sign that the name is likely meant to be.
+std::string NearSign(std::string_view name, const RuleTable& table) {
+  const auto near = std::ranges::find_if(
+      table.signs, [name](const SignSpec& sign) { return IsNear(name, sign.name); });
+  return near == table.signs.end() ? "" : fmt::format("; is it `{}`?", near->name);
+}
+
 // A sign that is not there may be one whose row, or whose table, could not be read.
-void RefuseUnknownSign(const std::string& name, const char* field, RuleFaults& faults) {
+void RefuseUnknownSign(const std::string& name, const char* field, const RuleTable& table,
+                       RuleFaults& faults) {
   if (faults.UnreadInAny("signs", "name") || LacksTable(faults)) return;
-  faults.Add(field, fmt::format("'{}' is not among this file's signs", name));
+  faults.Add(field,
+             fmt::format("'{}' is not among this file's signs{}", name, NearSign(name, table)));
 }
 
 void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
@@ -66,7 +92,7 @@ void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults
   if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
     return faults.Add("while", "compares with something else than a number");
   }
-  if (sign == nullptr) return RefuseUnknownSign(rule.condition->sign, "while", faults);
+  if (sign == nullptr) return RefuseUnknownSign(rule.condition->sign, "while", table, faults);
   CheckComparison(rule.condition->comparison, *sign, "while", faults);
 }
 
@@ -169,68 +195,9 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
 
 }  // namespace
 
-void RuleFaults::At(std::optional<YamlPlace> place, std::string row) {
-  place_ = place;
-  lines_ = nullptr;
-  list_.clear();
-  row_ = std::move(row);
-}
-
-void RuleFaults::At(std::optional<std::size_t> line, std::string row) {
-  At(line ? std::optional(YamlPlace{.line = *line}) : std::nullopt, std::move(row));
-}
-
-void RuleFaults::At(const YamlLines& lines, std::string_view list, std::size_t index,
-                    std::string row) {
-  lines_ = &lines;
-  list_ = list;
-  index_ = index;
-  row_ = std::move(row);
-}
-
-bool RuleFaults::Unread(std::string_view field) const {
-  return unread_.contains({list_, row_, std::string(field)});
-}
-
-bool RuleFaults::UnreadInAny(std::string_view list, std::string_view field) const {
-  return std::ranges::any_of(unread_, [&](const auto& each) {
-    return std::get<0>(each) == list && std::get<2>(each) == field;
-  });
-}
-
-bool RuleFaults::UnreadRow(std::string_view list, std::string_view row) const {
-  return std::ranges::any_of(unread_, [&](const auto& each) {
-    return std::get<0>(each) == list && std::get<1>(each) == row;
-  });
-}
-
-void RuleFaults::AddUnread(std::string_view field, std::string_view what) {
-  Add(field, what);
-  unread_.insert({list_, row_, std::string(field)});
-}
-
-void RuleFaults::Add(std::string_view field, std::string_view what) {
-  if (Unread(field)) return;
-  const std::optional<YamlPlace> at =
-      lines_ != nullptr ? lines_->PlaceOfField(list_, index_, field) : place_;
-  const std::string place = at ? fmt::format("{}:{}:{}", origin_, at->line, at->column) : origin_;
-  faults_.push_back(field.empty() ? fmt::format("{}: {} {}", place, row_, what)
-                                  : fmt::format("{}: {}: {} {}", place, row_, field, what));
-}
-
-Status RuleFaults::ToStatus() const {
-  if (faults_.empty()) return OkStatus();
-  std::string all;
-  // One wrong default can make every row faulty.
-  const std::size_t listed = std::min(faults_.size(), kFaultsListedMax);
-  for (std::size_t i = 0; i < listed; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
-  if (listed < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - listed);
-  return {Code::kInvalidArgument, all};
-}
-
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   const SignSpec* sign = table.FindSign(rule.sign);
-  if (sign == nullptr && !rule.sign.empty()) RefuseUnknownSign(rule.sign, "sign", faults);
+  if (sign == nullptr && !rule.sign.empty()) RefuseUnknownSign(rule.sign, "sign", table, faults);
   if (sign != nullptr && !faults.UnreadRow("signs", rule.sign)) {
     CheckMatch(rule, *sign, faults);
     CheckValues(rule, *sign, faults);
@@ -305,6 +272,36 @@ class SupersedeCheck {
   const RuleTable& table_;
   RuleFaults& faults_;
 };
+
+void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines& lines,
+                   RuleFaults& faults) {
+  faults.At(lines.OfKey("defaults"), "file");
+  if (!defaults.is_null() && !defaults.is_object()) {
+    return faults.AddUnread("defaults", "is no mapping of signs to fields");
+  }
+  // One that is not there may be one whose row, or whose table, could not be read.
+  const bool all_known = !faults.UnreadInAny("signs", "name") && !LacksTable(faults);
+  bool sound = true;
+  for (const auto& [sign, fields] : defaults.members()) {
+    faults.At(lines.PlaceInside("defaults", sign, ""), "file");
+    const bool known = table.FindSign(sign) != nullptr || !all_known;
+    sound = sound && known && fields.is_object();
+    if (!known) {
+      faults.Add("defaults", fmt::format("names '{}', which is not among this file's signs{}",
+                                         Shown(sign, 80), NearSign(sign, table)));
+    } else if (!fields.is_object()) {
+      faults.Add("defaults", fmt::format("of {} is no mapping of fields", sign));
+    }
+    for (const auto& [field, value] : fields.members()) {
+      if (FindField(RowKind::kRule, field) != nullptr) continue;
+      faults.At(lines.PlaceInside("defaults", sign, field), "defaults of " + Shown(sign, 80));
+      faults.Add(Shown(field, 80),
+                 "is no field that this table knows" + NearField(RowKind::kRule, field));
+    }
+  }
+  faults.At(lines.OfKey("defaults"), "file");
+  if (!sound) faults.MarkUnread("defaults");
+}
 
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
   std::set<std::string_view> names;

@@ -1,9 +1,12 @@
 // Tested by rule_schema_test.cc, beside the schema that is made of it.
 #include "probes/rules/rule_fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace galen::probes {
 namespace {
@@ -102,6 +105,12 @@ const Field* FindField(RowKind kind, std::string_view name) {
   const std::span<const Field> fields = FieldsOf(kind);
   const auto found = std::ranges::find(fields, name, &Field::name);
   return found == fields.end() ? nullptr : &*found;
+}
+
+std::string NearField(RowKind kind, std::string_view name) {
+  const auto near = std::ranges::find_if(
+      FieldsOf(kind), [name](const Field& field) { return IsNear(name, field.name); });
+  return near == FieldsOf(kind).end() ? "" : fmt::format("; is it `{}`?", near->name);
 }
 
 }  // namespace galen::probes

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace galen::probes {
@@ -36,5 +37,8 @@ struct Field {
 std::span<const Field> FieldsOf(RowKind kind);
 // nullptr when rows of this kind have no such field.
 const Field* FindField(RowKind kind, std::string_view name);
+
+// "; is it `file`?" of the field that the name is likely meant to be; "" where none is like it.
+std::string NearField(RowKind kind, std::string_view name);
 
 }  // namespace galen::probes

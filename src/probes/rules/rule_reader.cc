@@ -38,7 +38,7 @@ void ReadShare(RuleRow& row, Rule& rule) {
     if (*share <= 0 || *share > 1) row.Fault("share", "is neither ratio nor above 0 and up to 1");
     rule.share = *share;
   } else if (rule.state == HealthState::kDegraded && !row.Unread("share")) {
-    row.Fault("share", "is missing: a Degraded device says what is left of it");
+    row.Missing("share", "is missing: a Degraded device says what is left of it");
   }
 }
 
@@ -163,6 +163,10 @@ StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin);
 RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults) {
   if (extends.is_null()) return {};
   faults.At(lines.OfKey("extends"), "file");
+  if (extends.is_array()) {
+    faults.AddUnread("extends", "is a list, but a file extends one table, such as `extends: pci`");
+    return {};
+  }
   const std::string_view text = BuiltInRules(extends.AsString());
   if (text.empty()) {
     faults.AddUnread("extends",
@@ -194,10 +198,28 @@ void FillUnits(RuleTable& table) {
   }
 }
 
+// A rule's row, with the defaults of its sign.
+RuleRow RowOfRule(const Json& row, const Json& defaults, const RuleTable& table,
+                  RuleFaults& faults) {
+  const std::string& sign = row["sign"].AsString();
+  const Json& of_sign = defaults[sign];
+  std::set<std::string, std::less<>> defaulted;
+  for (const auto& [field, value] : of_sign.members()) {
+    if (!row.Has(field)) defaulted.insert(field);
+  }
+  faults.HasDefaults(sign, std::move(defaulted));
+  RuleRow read(RowKind::kRule, row, of_sign, faults);
+  // Of one that is misspelt, there or here, nobody can tell what the defaults would have said.
+  const bool known = table.FindSign(sign) != nullptr && !faults.UnreadInAny("", "defaults");
+  if (!known && !defaults.members().empty()) read.MayHaveDefaults();
+  return read;
+}
+
 // All that the file says, itself and by what it extends.
 RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) {
   const bool extends = !document["extends"].is_null();
   RuleTable table = ReadExtended(document["extends"], lines, faults);
+  table.extends = document["extends"].AsString();
   RuleTable own;
   // Signs have no defaults; rules have those of their sign, so signs are read first.
   const Json none;
@@ -216,10 +238,10 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
     });
   }
   const Json& defaults = document["defaults"];
+  CheckDefaults(defaults, table, lines, faults);
   if (!extends || document.Has("rules")) {
     ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
-      own.rules.push_back(
-          ReadRule(RuleRow(RowKind::kRule, row, defaults[row["sign"].AsString()], faults)));
+      own.rules.push_back(ReadRule(RowOfRule(row, defaults, table, faults)));
       CheckRule(own.rules.back(), table, faults);
       Override(table.rules, own.rules.back(), &Rule::id);
     });

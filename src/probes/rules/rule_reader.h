@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,11 +62,16 @@ class RuleFaults {
   void At(std::optional<std::size_t> line, std::string row);
   // Likewise, in the fields of a row of a list; `lines` is lent until the next At.
   void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
+  // Until the next At: the row has these fields of the defaults of its sign, and what is wrong with
+  // one is wrong there, once for all rules.
+  void HasDefaults(std::string sign, std::set<std::string, std::less<>> fields);
   // `field` may be "" when the row as a whole is meant.
   void Add(std::string_view field, std::string_view what);
   // As Add, of a field that could not be read. What the value in its place would be blamed for is
   // no mistake of whoever wrote the file: nothing more is added of that field of the row.
   void AddUnread(std::string_view field, std::string_view what);
+  // Likewise, of a field whose fault is reported elsewhere.
+  void MarkUnread(std::string_view field);
   // Whether that field of the row that At has named is such a one, or of any row of the list.
   bool Unread(std::string_view field) const;
   bool UnreadInAny(std::string_view list, std::string_view field) const;
@@ -84,6 +90,8 @@ class RuleFaults {
   std::size_t index_ = 0;
   std::set<std::tuple<std::string, std::string, std::string>> unread_;  // list, row and field
   std::string row_;
+  std::string sign_;  // that the row has these defaults of
+  std::set<std::string, std::less<>> defaulted_;
   std::vector<std::string> faults_;
 };
 
@@ -100,6 +108,9 @@ void CheckComparison(const Comparison& comparison, const SignSpec& sign, std::st
 // extends. Adds to `faults`.
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults);
+// Defaults that nothing has: of no sign of the table, or fields that are none. Adds to `faults`.
+void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines& lines,
+                   RuleFaults& faults);
 // Where an exporter is and how often it is asked. Adds to `faults`, likewise.
 void CheckExporter(const ExporterSpec& exporter, RuleFaults& faults);
 // Where a sign is read. Adds to `faults`, where At has named the row.

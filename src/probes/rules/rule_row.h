@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/data/json.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
@@ -35,10 +37,30 @@ class RuleRow {
   RuleRow(RowKind kind, const Json& row, const Json& defaults, RuleFaults& faults)
       : kind_(kind), row_(row), defaults_(defaults), faults_(faults) {}
 
+  // The defaults of its sign are not known, so that nothing is missing for certain.
+  void MayHaveDefaults() { may_have_defaults_ = true; }
+
   // Reports that `field` cannot be read, and why. Later faults of that field are then left out:
   // they would only be consequences.
   void Fault(std::string_view field, const std::string& what) { faults_.AddUnread(field, what); }
   bool Unread(std::string_view field) const { return faults_.Unread(field); }
+
+  // Of one that is not there; not where another fault says why.
+  void Missing(std::string_view field, const std::string& what) {
+    if (may_have_defaults_ || Misspells(field)) {
+      faults_.MarkUnread(field);
+    } else {
+      Fault(field, what);
+    }
+  }
+  // Whether the row has a field that is none, and is likely meant to be this one.
+  bool Misspells(std::string_view field) const {
+    const auto misspells = [&](const auto& member) {
+      return FindField(kind_, member.first) == nullptr && IsNear(member.first, field);
+    };
+    return std::ranges::any_of(row_.members(), misspells) ||
+           std::ranges::any_of(defaults_.members(), misspells);
+  }
 
   // The row's own value, else the default of its sign; null when there is neither.
   const Json& Take(std::string_view field) {
@@ -52,7 +74,7 @@ class RuleRow {
   std::string Text(std::string_view field, bool required = false) {
     const Json& value = Take(field);
     if (value.is_null()) {
-      if (required) Fault(field, "is missing");
+      if (required) Missing(field, "is missing");
       return "";
     }
     if (!value.is_string() && !value.is_number()) Fault(field, "is no text");
@@ -113,15 +135,14 @@ class RuleRow {
     return choices.front().second;
   }
 
-  // After all Takes: a field that is not in the table is a misspelling, in the row or in its sign's
-  // defaults.
+  // After all Takes: a field that is not in the table is a misspelling. CheckDefaults looks at
+  // those of defaults.
   void RefuseUnknownFields() {
     // And each field of the table has been taken: none is without effect.
     GALEN_CHECK(taken_.size() == FieldsOf(kind_).size());
-    for (const Json* from : {&row_, &defaults_}) {
-      for (const auto& [field, value] : from->members()) {
-        if (FindField(kind_, field) == nullptr) Fault(field, "is no field that this table knows");
-      }
+    for (const auto& [field, value] : row_.members()) {
+      if (FindField(kind_, field) != nullptr) continue;
+      Fault(field, "is no field that this table knows" + NearField(kind_, field));
     }
   }
 
@@ -130,6 +151,7 @@ class RuleRow {
   const Json& row_;
   const Json& defaults_;
   RuleFaults& faults_;
+  bool may_have_defaults_ = false;
   std::set<std::string, std::less<>> taken_;
 };
 

@@ -158,7 +158,7 @@ bool RuleTrack::Count(const Hit& hit) {
   if (std::ranges::count_if(hits_, together) > rule_->count) {
     hits_.erase(std::ranges::find_if(hits_, together));
   }
-  if (hits_.size() > kHitsMax) hits_.pop_front();
+  if (hits_.size() > kHitsMax) hits_.erase(hits_.begin());
   if (std::ranges::count_if(hits_, together) < rule_->count) return false;
   const Hit& first = *std::ranges::find_if(hits_, together);
   return rule_->count == 1 || hit.at - first.at <= rule_->window;

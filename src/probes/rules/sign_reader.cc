@@ -2,6 +2,7 @@
 #include "probes/rules/sign_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -90,11 +91,13 @@ CommandSource ReadCommandSource(RuleRow& row) {
 }
 
 // Fields of another source than that of the row are known, but would do nothing.
-void RefuseWithout(RuleRow& row, std::string_view sources,
+void RefuseWithout(RuleRow& row, std::initializer_list<std::string_view> sources,
                    std::initializer_list<const char*> fields) {
+  const bool misspelt =
+      std::ranges::any_of(sources, [&row](std::string_view each) { return row.Misspells(each); });
   for (const char* field : fields) {
-    if (row.Take(field).is_null()) continue;
-    row.Fault(field, fmt::format("needs a {} that it is about", sources));
+    if (row.Take(field).is_null() || misspelt) continue;
+    row.Fault(field, fmt::format("needs a `{}` that it is about", fmt::join(sources, "` or `")));
   }
 }
 
@@ -117,24 +120,24 @@ void ReadSource(RuleRow& row, SignSpec& sign) {
   if (file) {
     sign.file = ReadFileSource(row, sign.kind);
   } else {
-    RefuseWithout(row, "`file`", {"row", "capture", "words", "scale", "expected", "several"});
+    RefuseWithout(row, {"file"}, {"row", "capture", "words", "scale", "expected", "several"});
   }
   if (command) {
     sign.command = ReadCommandSource(row);
   } else {
-    RefuseWithout(row, "`command`", {"output", "timeout", "cpu"});
+    RefuseWithout(row, {"command"}, {"output", "timeout", "cpu"});
   }
   if (metric) {
     sign.metric = ReadMetricSource(row);
   } else {
-    RefuseWithout(row, "`exporter`", {"metric", "labels", "optional"});
+    RefuseWithout(row, {"exporter"}, {"metric", "labels", "optional"});
   }
   if (kernel) {
     sign.kernel = ReadKernelSource(row);
   } else {
-    RefuseWithout(row, "`line`", {"driver", "subsystem"});
+    RefuseWithout(row, {"line"}, {"driver", "subsystem"});
   }
-  if (!file && !command) RefuseWithout(row, "`file` or `command`", {"every"});
+  if (!file && !command) RefuseWithout(row, {"file", "command"}, {"every"});
 }
 
 }  // namespace

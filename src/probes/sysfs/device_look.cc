@@ -238,4 +238,18 @@ DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
   return look;
 }
 
+std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device) {
+  std::vector<Sign> signs;
+  for (const SignReading& reading : look.readings) {
+    if (!reading.value && reading.error.empty()) continue;
+    Sign sign{.device = device, .name = reading.sign};
+    if (reading.value) sign.value = *reading.value;
+    sign.raw = reading.raw;
+    sign.error = reading.error;
+    sign.expected = reading.expected;
+    signs.push_back(std::move(sign));
+  }
+  return signs;
+}
+
 }  // namespace galen::probes

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "probes/rules/rule.h"
+#include "probes/rules/sign.h"
 #include "probes/sysfs/sysfs_files.h"
 
 namespace galen::probes {
@@ -42,6 +43,9 @@ std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
 // Reads these signs. REQUIRES: each has a file.
 DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
                         const std::vector<const SignSpec*>& signs, const BeforeRead& before_read);
+
+// What a look showed, as signs of the device: values, and what cannot be read.
+std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device);
 
 // The number in a file's text: of its first line, or of the line that begins with `row`; "16.0 GT/s
 // PCIe" is 16, "4: ACTIVE" 4, "0x10" 16. nullopt when there is no such row, or the kernel says that

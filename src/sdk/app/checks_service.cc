@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/text.h"
 #include "protos/galen/checks/v1/checks.pb.h"
 #include "rpc/typed.h"
 
@@ -38,6 +39,9 @@ void ServeChecks(rpc::Dispatcher& dispatcher, const CheckSource& source) {
                 const rpc::TypedReply<checks::ListChecksResponse>& reply) {
         checks::ListChecksResponse response;
         for (const CheckReport& report : source.Checks()) Fill(report, *response.add_checks());
+        for (const std::string& trouble : source.Troubles()) {
+          response.add_troubles(ToValidUtf8(trouble));
+        }
         reply(response);
       });
 }

@@ -30,6 +30,8 @@ class CheckSource {
  public:
   virtual ~CheckSource() = default;
   virtual std::vector<CheckReport> Checks() const = 0;
+  // What of the rules is not in force, or watches nothing, a sentence each.
+  virtual std::vector<std::string> Troubles() const { return {}; }
 };
 
 // `source` is lent and outlives the dispatcher.

@@ -25,6 +25,7 @@ struct TwoChecks final : CheckSource {
     ran.cpu_of_all = 800ms;
     return {ran, {.name = "fan", .device = "gpu-1", .state = "waiting"}};
   }
+  std::vector<std::string> Troubles() const override { return {"r.yaml is not taken \xff"}; }
 };
 
 TEST(ChecksService, ListsWhatChecksSayAndCost) {
@@ -56,6 +57,8 @@ TEST(ChecksService, ListsWhatChecksSayAndCost) {
   EXPECT_EQ(ran.cpu_millis(), 800);
   EXPECT_EQ(listed->checks(1).result(), "");
   EXPECT_EQ(listed->checks(1).last_run_unix_nanos(), 0);
+  ASSERT_EQ(listed->troubles_size(), 1);
+  EXPECT_EQ(listed->troubles(0), "r.yaml is not taken \xEF\xBF\xBD");
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
                      Handlers handlers)
     : edges_(edges),
       paths_(std::move(paths)),
+      instance_(options.instance),
       drain_(options.drain),
       plugin_patterns_(options.device_plugin.devices),
       preparer_(edges,
@@ -127,7 +128,7 @@ Status DriverApp::Publish(const Inventory& inventory) {
 
 // The data socket first: whoever learns of the registration calls it at once.
 Status DriverApp::Start() {
-  RETURN_IF_ERROR(data_socket_.Start());
+  RETURN_IF_ERROR(WithAdvice(data_socket_.Start(), instance_));
   // Only now, for one that is refused its place must not have touched anything; and still before
   // anybody is answered, which takes another turn of the loop.
   RETURN_IF_ERROR(preparer_.Recover());

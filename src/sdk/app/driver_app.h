@@ -89,6 +89,7 @@ class DriverApp final : public RunningDriver {
 
   const Edges edges_;
   const SocketPaths paths_;
+  const std::string instance_;
   const Duration drain_;
   const std::vector<std::string> plugin_patterns_;
   DraCalls calls_;

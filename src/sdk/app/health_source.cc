@@ -9,6 +9,7 @@
 #include "net/address.h"
 #include "sdk/digest.h"
 #include "sdk/inventory.h"
+#include "sdk/socket_paths.h"
 
 namespace galen::sdk {
 namespace {
@@ -45,6 +46,7 @@ StatusOr<std::unique_ptr<HealthSource>> HealthSource::Create(Edges edges, Option
 HealthSource::HealthSource(Edges edges, Options options, std::string path)
     : edges_(edges),
       driver_(options.driver),
+      instance_(options.instance),
       path_(std::move(path)),
       health_({edges.loop, edges.log, edges.metrics},
               {.driver = options.driver,
@@ -91,15 +93,25 @@ void HealthSource::NoteWhatNobodyFinds(const Inventory& inventory) {
 }
 
 Status HealthSource::Start() {
-  RETURN_IF_ERROR(socket_.Start());
+  RETURN_IF_ERROR(WithAdvice(socket_.Start(), instance_));
   health_.Start();
+  agent_timer_ = edges_.loop.After(kAgentWithin, [this] { NoteMissingAgent(); });
   return OkStatus();
+}
+
+void HealthSource::NoteMissingAgent() {
+  if (health_.subscribers() > 0) return;
+  edges_.log.Warning(
+      "no agent of Galen asks for this health: is its directory the one in which the agent of this "
+      "node looks for health sources?",
+      {{"driver", driver_}, {"socket", path_}, {"usual", kHealthSourcesDirectory}});
 }
 
 void HealthSource::Stop(std::function<void()> done) {
   const bool already = on_stopped_ != nullptr;
   on_stopped_ = std::move(done);
   if (already) return;
+  agent_timer_.Cancel();
   edges_.log.Info("health source is stopping");
   health_.Stop();
   socket_.Drain(kSourceStreamsEnd, [this] {

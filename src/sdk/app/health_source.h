@@ -42,6 +42,10 @@ class HealthSource final : public RunningDriver {
     std::function<void(HealthWriter&)> health;
   };
 
+  // How long an agent is waited for before its absence is said: one that starts at the same time
+  // subscribes within seconds.
+  static constexpr Duration kAgentWithin = std::chrono::seconds(30);
+
   // InvalidArgument when the socket's path would be too long. Starts nothing.
   static StatusOr<std::unique_ptr<HealthSource>> Create(Edges edges, Options options);
 
@@ -57,15 +61,18 @@ class HealthSource final : public RunningDriver {
   HealthSource(Edges edges, Options options, std::string path);
   // Says so where no device has what an agent finds it by.
   void NoteWhatNobodyFinds(const Inventory& inventory);
+  // Says so where nobody asks: a directory that is misspelt looks like one without an agent.
+  void NoteMissingAgent();
 
   const Edges edges_;
   const std::string driver_;
+  const std::string instance_;
   const std::string path_;
   HealthPublisher health_;
   RegistrationService registration_;
   rpc::Dispatcher methods_;
   net::SocketKeeper socket_;
-  Timer end_timer_;
+  Timer end_timer_, agent_timer_;
   std::function<void()> on_stopped_;
 };
 

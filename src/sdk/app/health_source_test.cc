@@ -128,6 +128,25 @@ TEST(HealthSourceOfFiles, SaysThatNobodyFindsItsDevices) {
   EXPECT_EQ(LoggedOf("nvidia.com/gpu", {{"uuid", "GPU-5f3c"}}), "");
 }
 
+TEST(HealthSourceOfFiles, SaysThatNoAgentAsksIt) {
+  FakeNode node;
+  std::vector<std::string> lines;
+  Log log(
+      LogLevel::kWarning, [] { return WallTime(); },
+      [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const auto source = HealthSource::Create(
+      {node.loop, log, node.metrics, node.random, node.files, node.sockets},
+      {.driver = "gpu.vendor.example", .directory = "/run/galne", .health = [](HealthWriter&) {}});
+  ASSERT_EQ((*source)->Start(), OkStatus());
+  node.loop.Advance(HealthSource::kAgentWithin - 1s);
+  EXPECT_THAT(lines, testing::IsEmpty());
+  node.loop.Advance(5min);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("no agent of Galen asks for this health"));
+  EXPECT_THAT(lines[0], HasSubstr("socket=/run/galne/gpu.vendor.example.sock"));
+  EXPECT_THAT(lines[0], HasSubstr("usual=/run/galen/health"));
+}
+
 TEST(HealthSourceSocket, TwoInstancesHaveTwoAndALongNameIsShortened) {
   const auto socket = [](const std::string& directory, const std::string& instance) {
     return HealthSourceSocket(directory, "gpu.vendor.example", instance);

@@ -1,0 +1,45 @@
+// Health sources for drivers that are not on this node: a driver's name that is misspelt would look
+// like success, since its source connects and reports. Belongs to the agent's loop.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "agent/drivers/plugin_manager.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+
+namespace galen::agent {
+
+class SourceNames {
+ public:
+  // Both start together on a node that boots; a driver's Pod takes its time.
+  static constexpr Duration kDriverWithin = std::chrono::seconds(60);
+
+  // `drivers` and `sources` are lent and outlive this.
+  SourceNames(Loop& loop, Log& log, const PluginManager& drivers, const PluginManager& sources)
+      : loop_(loop), log_(log), drivers_(drivers), sources_(sources) {}
+
+  // Drivers or sources are others than before.
+  void OnChanged();
+  // Why nothing of this source is shown, as a sentence; "" while its driver is there, or may come.
+  std::string TroubleOf(const std::string& driver) const;
+
+ private:
+  struct Alone {
+    Time since{};
+    bool said = false;
+  };
+  // By name, once each: "gpu.example.com, nic.example.com".
+  std::string Registered() const;
+  void Say();
+
+  Loop& loop_;
+  Log& log_;
+  const PluginManager& drivers_;
+  const PluginManager& sources_;
+  std::map<std::string, Alone> alone_;  // connected sources without their driver
+  Timer timer_;
+};
+
+}  // namespace galen::agent
