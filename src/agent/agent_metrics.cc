@@ -36,9 +36,8 @@ void Declare(Metrics& metrics) {
 
 void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,
               std::set<std::string>& shown) {
-  for (const std::string& driver : std::exchange(shown, {})) {
+  for (const std::string& driver : std::exchange(shown, {}))
     metrics.Remove(kReportAge, {{"driver", driver}});
-  }
   for (const auto& [driver, age] : ages) {
     metrics.Set(kReportAge, {{"driver", driver}}, std::chrono::duration<double>(age).count());
     shown.insert(driver);

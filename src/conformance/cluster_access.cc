@@ -100,9 +100,8 @@ StatusOr<ClaimRef> ClusterAccess::MakeClaim(const std::optional<TestAllocation>&
 Status ClusterAccess::RemoveClaim(const ClaimRef& claim) {
   const StatusOr<Json> removed = Ask(kube::Delete(kube::kResourceClaims, claim.ns, claim.name,
                                                   {.grace_seconds = {}, .uid = claim.uid}));
-  if (!removed.ok() && removed.status().code() != Code::kNotFound) {
+  if (!removed.ok() && removed.status().code() != Code::kNotFound)
     return Annotate(removed.status(), "delete ResourceClaim {}/{}", claim.ns, claim.name);
-  }
   std::erase_if(made_, [&](const ClaimRef& made) { return made.uid == claim.uid; });
   return OkStatus();
 }

@@ -118,9 +118,7 @@ StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const st
   ASSIGN_OR_RETURN(std::vector<RegistrationSeen> all, InDirectory(edges, registry, kubelet_root));
   const std::string names = NamesOf(all);
   std::erase_if(all, [&](const RegistrationSeen& one) { return one.info.info.name != what; });
-  if (all.empty()) {
-    return NotFound("no driver {} in {}; there are: {}", what, registry, names);
-  }
+  if (all.empty()) return NotFound("no driver {} in {}; there are: {}", what, registry, names);
   return all;
 }
 

@@ -96,9 +96,7 @@ std::string UnknownSection(const Report& report, const TextOptions& options) {
   const bool refused = std::ranges::any_of(reasons, [](const auto& reason) {
     return reason.first.find(kMissingRight) != std::string::npos;
   });
-  if (refused) {
-    text += fmt::format("\n{}\n", Wrapped(kRefusedAdvice, 0, 0, options.columns));
-  }
+  if (refused) text += fmt::format("\n{}\n", Wrapped(kRefusedAdvice, 0, 0, options.columns));
   return "\nCould not be looked at, because of\n" + text;
 }
 

@@ -35,9 +35,8 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
 
 Status DeviceDriver::Start() {
   RETURN_IF_ERROR(TakeInventory());
-  if (devices_ && devices_->empty() && !asked_for_.empty()) {
+  if (devices_ && devices_->empty() && !asked_for_.empty())
     edges_.log.Warning("nothing on this machine is such a device", {{"asked_for", asked_for_}});
-  }
   if (watch_) watch_->Start();
   // After the inventory: what hardware says of a device must find it known.
   return hardware_.Start(events_);

@@ -90,9 +90,8 @@ void ValidateNvidia(const DriverConfig& config, const AddFault& add) {
 }
 
 void ValidatePci(const DriverConfig& config, const AddFault& add) {
-  if (config.selections.empty()) {
+  if (config.selections.empty())
     add("--select is missing: say which devices, e.g. --select 10de or --select class:0302");
-  }
   for (const std::string& text : config.selections) {
     const Status status = probes::ParsePciSelection(text).status();
     if (!status.ok()) add("--select: " + status.message());

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -45,21 +44,6 @@ std::string StatePath(const DriverConfig& config) {
 // NVML blocks for ever on a machine whose GPU hangs, and a driver that never says so looks as if it
 // were starting. GPUs that initialise take some seconds each, without the persistence daemon.
 constexpr std::chrono::seconds kNvmlStartsWithin{60};
-
-// Where sysfs knows one; -1 there: it knows none.
-std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::string& sysfs_root,
-                                              const std::vector<probes::NvmlGpu>& gpus) {
-  std::map<std::string, std::int64_t> nodes;
-  for (const probes::NvmlGpu& gpu : gpus) {
-    const StatusOr<std::string> text =
-        files.Read(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs_root, gpu.pci_address));
-    if (!text.ok()) continue;
-    std::int64_t node = -1;
-    std::from_chars(text->data(), text->data() + text->size(), node);
-    if (node >= 0) nodes[gpu.pci_address] = node;
-  }
-  return nodes;
-}
 
 // The hardware of a driver and what it stands on, given to the driver.
 class Program final : private sdk::CheckSource {
@@ -307,9 +291,7 @@ Status Program::Prepare() {
     if (has_checks) checks_ = checked.get();
     hardware_ = std::move(checked);
   }
-  if (has_checks || !config_.rules_path.empty()) {
-    sdk::DriverInside::ShowChecks(driver_, *this);
-  }
+  if (has_checks || !config_.rules_path.empty()) sdk::DriverInside::ShowChecks(driver_, *this);
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,
       DeviceDriver::Calls{

@@ -127,4 +127,18 @@ std::string FindNvml(FileSystem& files, const std::string& root) {
   return std::string(kNvml);
 }
 
+std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::string& sysfs_root,
+                                              const std::vector<probes::NvmlGpu>& gpus) {
+  std::map<std::string, std::int64_t> nodes;
+  for (const probes::NvmlGpu& gpu : gpus) {
+    const StatusOr<std::string> text =
+        files.Read(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs_root, gpu.pci_address));
+    if (!text.ok()) continue;
+    std::int64_t node = -1;
+    std::from_chars(text->data(), text->data() + text->size(), node);
+    if (node >= 0) nodes[gpu.pci_address] = node;
+  }
+  return nodes;
+}
+
 }  // namespace galen::device_driver

@@ -2,11 +2,14 @@
 // libraries that must be of the kernel module's own version.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/files/file_system.h"
 #include "galen/driver.h"
+#include "probes/nvml/nvml_library.h"
 
 namespace galen::device_driver {
 
@@ -42,5 +45,9 @@ Status CheckVersions(const std::string& module_version, const NvidiaFiles& files
 // The path of libnvidia-ml.so.1 below `root`; its bare name, which the dynamic linker looks for,
 // where it is in none of the usual directories.
 std::string FindNvml(FileSystem& files, const std::string& root);
+
+// The NUMA nodes of GPUs by their PCI addresses, where sysfs knows one; -1 there: it knows none.
+std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::string& sysfs_root,
+                                              const std::vector<probes::NvmlGpu>& gpus);
 
 }  // namespace galen::device_driver

@@ -106,5 +106,19 @@ TEST_F(NvidiaFilesTest, NvmlIsTakenFromTheDriversRootOrLeftToTheLinker) {
   EXPECT_EQ(FindNvml(files_, "/driver"), "/driver/usr/lib64/libnvidia-ml.so.1");
 }
 
+TEST_F(NvidiaFilesTest, NumaNodesAreThoseThatSysfsKnows) {
+  const std::string devices = "/sys/bus/pci/devices/";
+  for (const std::string place : {"0000:4b:00.0", "0000:4c:00.0"}) {
+    ASSERT_TRUE(files_.MakeDirectories(devices + place, 0755).ok());
+  }
+  ASSERT_TRUE(files_.WriteAtomically(devices + "0000:4b:00.0/numa_node", "1\n", 0644).ok());
+  ASSERT_TRUE(files_.WriteAtomically(devices + "0000:4c:00.0/numa_node", "-1\n", 0644).ok());
+  const std::vector<probes::NvmlGpu> gpus = {{.pci_address = "0000:4b:00.0"},
+                                             {.pci_address = "0000:4c:00.0"},
+                                             {.pci_address = "0000:4d:00.0"}};
+  const std::map<std::string, std::int64_t> known = {{"0000:4b:00.0", 1}};
+  EXPECT_EQ(NumaNodes(files_, "/sys", gpus), known);
+}
+
 }  // namespace
 }  // namespace galen::device_driver

@@ -49,9 +49,8 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
 
 StatusOr<ClusterConfig> FindConfig(FileSystem& files, const Environment& environment,
                                    const KubeconfigOptions& options) {
-  if (NamesKubeconfig(files, environment, options)) {
+  if (NamesKubeconfig(files, environment, options))
     return LoadKubeconfig(files, environment, options);
-  }
   if (Lookup(environment, "KUBERNETES_SERVICE_HOST")) return InClusterConfig(files, environment);
   return FailedPrecondition(
       "no API server is named: there is no ~/.kube/config, and this is no Pod; set KUBECONFIG or "

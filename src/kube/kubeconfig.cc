@@ -180,9 +180,7 @@ std::vector<Source> ReadSources(FileSystem& files, const std::vector<std::string
 void ReadSection(const Source& source, std::string_view list, std::string_view body,
                  Section& section, Faults& faults) {
   const Json& items = source.root[list];
-  if (!items.is_null() && !items.is_array()) {
-    return faults.Add(source.path, list, "must be a list");
-  }
+  if (!items.is_null() && !items.is_array()) return faults.Add(source.path, list, "must be a list");
   Section own;
   for (std::size_t i = 0; i < items.items().size(); ++i) {
     const Json& item = items[i];

@@ -147,9 +147,8 @@ class SpecReader {
   void ReadNetDevices(const std::string& what, const Json& devices) {
     if (!devices.items().empty()) Need("1.1.0");
     for (const Json& device : devices.items()) {
-      if (!device["hostInterfaceName"].AsString().empty() && !device["name"].AsString().empty()) {
+      if (!device["hostInterfaceName"].AsString().empty() && !device["name"].AsString().empty())
         continue;
-      }
       Fault(fmt::format("{}: a network device lacks hostInterfaceName or name", what));
     }
   }

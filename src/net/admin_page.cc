@@ -66,9 +66,7 @@ void AdminPage::Handle(std::unique_ptr<HttpExchange> exchange) {
   if (request.method != "GET" && request.method != "HEAD") {
     return Respond(*exchange, 405, kText, "only GET and HEAD are answered\n");
   }
-  if (path == "/metrics") {
-    return Respond(*exchange, 200, kPrometheusText, metrics_.Text());
-  }
+  if (path == "/metrics") return Respond(*exchange, 200, kPrometheusText, metrics_.Text());
   if (path == "/healthz") return Respond(*exchange, 200, kText, "ok\n");
   AnswerReady(*exchange, HasWord(query, "verbose"));
 }

@@ -12,9 +12,7 @@ constexpr std::size_t kKeptBytes = 64 * 1024;
 
 std::size_t ReadSize(std::string_view head) {
   std::uint32_t size = 0;
-  for (const char byte : head.substr(1, 4)) {
-    size = (size << 8U) | static_cast<std::uint8_t>(byte);
-  }
+  for (const char byte : head.substr(1, 4)) size = (size << 8U) | static_cast<std::uint8_t>(byte);
   return size;
 }
 

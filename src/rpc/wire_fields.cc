@@ -57,9 +57,8 @@ std::optional<std::uint64_t> WireFields::TakeVarint() {
 std::optional<std::uint64_t> WireFields::TakeFixed(std::size_t bytes) {
   if (rest_.size() < bytes) return std::nullopt;
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
+  for (std::size_t i = 0; i < bytes; ++i)
     value |= static_cast<std::uint64_t>(static_cast<unsigned char>(rest_[i])) << (8 * i);
-  }
   rest_.remove_prefix(bytes);
   return value;
 }

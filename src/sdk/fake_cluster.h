@@ -156,9 +156,7 @@ class FakeCluster {
   std::vector<kube::ResourceSlice> Slices() {
     std::vector<kube::ResourceSlice> slices;
     const StatusOr<Json> list = Do(kube::List(kube::kResourceSlices, "", {}));
-    for (const Json& item : (*list)["items"].items()) {
-      slices.push_back(*kube::DecodeSlice(item));
-    }
+    for (const Json& item : (*list)["items"].items()) slices.push_back(*kube::DecodeSlice(item));
     return slices;
   }
 

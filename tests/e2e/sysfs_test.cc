@@ -152,8 +152,9 @@ TEST(Sysfs, OfThisMachineGivesItsPciDevices) {
         probes::FindPciDevices(files, "/sys", {*probes::ParsePciSelection(address)});
     ASSERT_TRUE(found.ok()) << found.status().message();
     EXPECT_EQ(found->size(), 1u) << address;
-    const probes::DeviceLook look = probes::LookAtDevice(
-        files, "/sys/bus/pci/devices/" + address, rules.signs, [](const auto&, const auto&) {});
+    const probes::DeviceLook look =
+        probes::LookAtDevice(files, "/sys/bus/pci/devices/" + address,
+                             probes::WithFiles(rules.signs), [](const auto&, const auto&) {});
     EXPECT_TRUE(look.present) << address;
     for (const probes::SignReading& reading : look.readings)
       EXPECT_EQ(reading.error, "") << address;

@@ -11,9 +11,8 @@ std::vector<StartStep> AgentApp::start_steps() const {
   std::vector<StartStep> steps = {{"journal replayed", true},
                                   {"registry scanned", watcher_.scanned()},
                                   {"API synced", informers_.synced()}};
-  if (config_.role == Role::kManager) {
+  if (config_.role == Role::kManager)
     steps.push_back({"node registered", virtual_node_.registered()});
-  }
   return steps;
 }
 

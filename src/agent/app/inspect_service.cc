@@ -108,9 +108,7 @@ struct InspectService::Wire {
       out.set_deadline_millis(Millis(entry->timeout.timeout));
       out.set_deadline_source(std::string(ToString(entry->timeout.source)));
       out.set_deadline_rule(entry->timeout.rule);
-      if (entry->report > 0) {
-        out.set_report_age_millis(Millis(parts.loop.Now() - entry->reported));
-      }
+      if (entry->report > 0) out.set_report_age_millis(Millis(parts.loop.Now() - entry->reported));
     }
     PutHolders(parts, health.id, out);
   }
@@ -145,9 +143,7 @@ struct InspectService::Wire {
     wire::ListDevicesResponse response;
     std::vector<DeviceHealth> devices = AllDevices(parts.keeper, parts.claims, parts.health_of);
     std::ranges::sort(devices, WorseFirst);
-    for (const DeviceHealth& health : devices) {
-      PutDevice(parts, health, *response.add_devices());
-    }
+    for (const DeviceHealth& health : devices) PutDevice(parts, health, *response.add_devices());
     return response;
   }
 

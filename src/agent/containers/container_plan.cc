@@ -100,9 +100,7 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
 
 void PutCommand(const Json& container, ContainerPlan& plan) {
   for (const std::string_view member : {"command", "args"}) {
-    for (const Json& item : container[member].items()) {
-      plan.command.push_back(item.AsString());
-    }
+    for (const Json& item : container[member].items()) plan.command.push_back(item.AsString());
     // Without a command the image would say what to run, and nothing here reads images.
     if (plan.command.empty() && plan.fault.empty()) {
       plan.fault = fmt::format(

@@ -138,9 +138,7 @@ void DriverLink::OnConnected() {
   backoff_.Reset();
   backoff_without_socket_.Reset();
   edges_.listener.OnLinkUp(*this);
-  if (wants_health()) {
-    OpenStream();
-  }
+  if (wants_health()) OpenStream();
 }
 
 // The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,

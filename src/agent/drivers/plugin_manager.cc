@@ -88,9 +88,7 @@ std::vector<DriverInfo> PluginManager::drivers() const {
   std::vector<DriverInfo> all;
   std::set<std::string> known;
   for (const auto& [name, driver] : drivers_) {
-    if (driver.authority) {
-      all.push_back(InfoOf(driver.instances.at(*driver.authority), true));
-    }
+    if (driver.authority) all.push_back(InfoOf(driver.instances.at(*driver.authority), true));
     for (const auto& [number, instance] : driver.instances) {
       known.insert(instance.socket);
       if (number != driver.authority) all.push_back(InfoOf(instance, false));

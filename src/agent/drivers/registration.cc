@@ -45,9 +45,7 @@ void Registration::AskInfo(std::unique_ptr<net::Connection> connection) {
 }
 
 void Registration::OnInfo(StatusOr<PluginAnswer> answer) {
-  if (!answer.ok()) {
-    return Then([this, s = Annotate(answer.status(), "GetInfo")] { TryLater(s); });
-  }
+  if (!answer.ok()) return Then([this, s = Annotate(answer.status(), "GetInfo")] { TryLater(s); });
   Then([this, answer = std::move(answer).value()] { Conclude(answer); });
 }
 

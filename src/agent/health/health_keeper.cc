@@ -165,9 +165,8 @@ void HealthKeeper::PublishLate(std::vector<HealthChange> changes) {
   if (changes.empty()) return;
   edges_.metrics.Add(metric::kPublishedLate, {}, static_cast<double>(changes.size()));
   late_.insert(late_.end(), changes.begin(), changes.end());
-  if (late_.size() > kLateMax) {
+  if (late_.size() > kLateMax)
     late_.erase(late_.begin(), late_.end() - static_cast<std::ptrdiff_t>(kLateMax));
-  }
   Publish(std::move(changes), OnDisk::kAfterPublished);
 }
 

@@ -27,9 +27,8 @@ void Attribute(DeviceHealth& health, const std::string& whose) {
 
 // The source's finding rather than the driver's, where both are known.
 bool SourceDecides(const DeviceHealth& driver, const DeviceHealth& source) {
-  if (driver.state != source.state || driver.share != source.share) {
+  if (driver.state != source.state || driver.share != source.share)
     return WorseFirst(source, driver);
-  }
   const auto says_why = [](const DeviceHealth& health) {
     return !health.cause.code.empty() && health.cause.code != cause_code::kReported;
   };

@@ -258,9 +258,7 @@ std::vector<Step> HistoryLog::StepsOfEnded(const PodRef& pod, const std::vector<
     });
     AddTo(records, std::move(some), pod);
   };
-  for (const DeviceId& device : devices) {
-    add(device, AssignedAt(own, device), ending.had_devices);
-  }
+  for (const DeviceId& device : devices) add(device, AssignedAt(own, device), ending.had_devices);
   for (const DeviceId& driver : DriversOf(devices)) add(driver, FirstTimeOf(own), ending.until);
   return StepsFrom(std::move(records), ending.until);
 }

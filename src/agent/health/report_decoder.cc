@@ -180,9 +180,8 @@ constexpr std::chrono::seconds kSecondsSayLittle{2};
 
 // The time of the sign, never later than now; the epoch when there is none.
 WallTime SignTimeOf(const RawDevice& device, WallTime now) {
-  if (device.finding.sign_unix_nanos > 0) {
+  if (device.finding.sign_unix_nanos > 0)
     return std::min(WallTime(Duration(device.finding.sign_unix_nanos)), now);
-  }
   const auto now_seconds = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
   const std::chrono::seconds updated(device.updated_unix_seconds);
   if (updated.count() <= 0 || updated > now_seconds - kSecondsSayLittle) return {};

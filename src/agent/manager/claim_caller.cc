@@ -265,9 +265,8 @@ void ClaimCaller::LetGo(const std::set<std::string>& uids) {
 ClaimCaller::Batches ClaimCaller::DriversOf(const std::set<std::string>& uids) {
   Batches batches;
   for (const std::string& uid : uids) {
-    for (const std::string& driver : edges_.claims.Find(uid)->drivers) {
+    for (const std::string& driver : edges_.claims.Find(uid)->drivers)
       batches[driver].push_back(uid);
-    }
   }
   return batches;
 }

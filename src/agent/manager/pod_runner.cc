@@ -81,9 +81,7 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
   }
   // Gone, perhaps with another of its name in its place: only the claims are left.
   if (gone) return Release(ref, std::move(done), {});
-  if (pod->meta.deleted) {
-    return Release(ref, done, [this, ref, done] { Delete(ref, done); });
-  }
+  if (pod->meta.deleted) return Release(ref, done, [this, ref, done] { Delete(ref, done); });
   // As the kubelet: claims go when the Pod has ended, not when it is deleted.
   if (HasEnded(*pod)) return Release(ref, std::move(done), {});
   Run(*pod, std::move(done));

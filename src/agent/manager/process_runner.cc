@@ -44,9 +44,8 @@ void ProcessRunner::Start() {
     edges_.log.Warning("processes that an earlier agent left behind were killed",
                        {{"processes", killed}});
   }
-  if (const std::string limitation = edges_.processes.limitation(); !limitation.empty()) {
+  if (const std::string limitation = edges_.processes.limitation(); !limitation.empty())
     edges_.log.Warning("containers run with a limitation", {{"limitation", limitation}});
-  }
 }
 
 void ProcessRunner::Open() {

@@ -59,9 +59,8 @@ Duration HeldChanges::HoldOf(const ObjectKey& pod, Time now) const {
 
 Duration HeldChanges::AnnotationHoldOf(const ObjectKey& pod, Time now) const {
   const auto held = pods_.find(pod);
-  if (held == pods_.end() || !held->second.behind_since || held->second.single) {
+  if (held == pods_.end() || !held->second.behind_since || held->second.single)
     return Duration::zero();
-  }
   const Time due = std::min(*held->second.changed + kAnnotationCalm,
                             *held->second.behind_since + kAnnotationHoldMost);
   return std::max(due - now, Duration::zero());

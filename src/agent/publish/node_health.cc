@@ -178,9 +178,7 @@ kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                                   now)},
       .drivers = DriversOf(input.drivers)};
   AddSources(input.health_sources, health.drivers);
-  for (const DeviceHealth* device : worst_first) {
-    health.devices.push_back(DeviceOf(input, *device));
-  }
+  for (const DeviceHealth* device : worst_first) health.devices.push_back(DeviceOf(input, *device));
   if (input.post_mortems != nullptr) {
     for (const history::PostMortem& r : *input.post_mortems)
       health.post_mortems.push_back(ShortOf(r));

@@ -192,9 +192,8 @@ void NodePublisher::NoteOwner(const Status& status) {
 }
 
 void NodePublisher::NoteWritten() {
-  if (!std::exchange(trouble_, "").empty()) {
+  if (!std::exchange(trouble_, "").empty())
     edges_.log.Info("NodeDeviceHealth is written again", {{"name", node_}});
-  }
   kind_missing_ = false;
   refusals_.Reset();
   absences_.Reset();
@@ -303,9 +302,8 @@ void NodePublisher::Refused(const Status& status, Done done) {
 
 void NodePublisher::Postpone(const std::string& why, Backoff& backoff, Done done) {
   shown_.reset();
-  if (std::exchange(trouble_, why) != why) {
+  if (std::exchange(trouble_, why) != why)
     edges_.log.Warning("NodeDeviceHealth is not written", {{"error", why}});
-  }
   refused_until_ = edges_.loop.Now() + backoff.Next(edges_.random);
   again_ = edges_.loop.At(refused_until_, [this] { MarkDirty(); });
   done(OkStatus());

@@ -192,9 +192,8 @@ constexpr std::string_view kLists[] = {"containerStatuses", "initContainerStatus
 Json WithAllocated(Json list, const Json& present) {
   for (Json& status : list.MutableItems()) {
     const Json& before = FindNamed(present, "name", status["name"].AsString());
-    if (before.Has("allocatedResourcesStatus")) {
+    if (before.Has("allocatedResourcesStatus"))
       status["allocatedResourcesStatus"] = before["allocatedResourcesStatus"];
-    }
   }
   return list;
 }

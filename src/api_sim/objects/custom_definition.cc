@@ -96,9 +96,8 @@ std::shared_ptr<const Json> WholeSchema(const Json& version) {
   Json schema = version["schema"]["openAPIV3Schema"];
   const std::shared_ptr<const Json> any_kind = BuiltInSchema("CustomResourceDefinition");
   // Authors need not describe these, and may not describe them differently.
-  for (const char* field : {"apiVersion", "kind", "metadata"}) {
+  for (const char* field : {"apiVersion", "kind", "metadata"})
     schema["properties"][field] = (*any_kind)["properties"][field];
-  }
   return std::make_shared<const Json>(std::move(schema));
 }
 
@@ -171,9 +170,7 @@ Faults CheckDefinition(const Json& definition) {
         InvalidFault("spec.group", group, "is served by the API itself; choose another group"));
   }
   if (plural.empty()) faults.push_back(RequiredFault("spec.names.plural"));
-  if (spec["names"]["kind"].AsString().empty()) {
-    faults.push_back(RequiredFault("spec.names.kind"));
-  }
+  if (spec["names"]["kind"].AsString().empty()) faults.push_back(RequiredFault("spec.names.kind"));
   if (scope != "Cluster" && scope != "Namespaced") {
     faults.push_back(NotSupportedFault("spec.scope", scope, {"Cluster", "Namespaced"}));
   }

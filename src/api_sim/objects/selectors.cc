@@ -86,9 +86,8 @@ std::optional<Requirement> ParseLabelTerm(std::string_view term) {
   // Sets first: their values could hold signs of comparison.
   if (std::optional<Requirement> set = ParseSetTerm(term)) return set;
   if (std::optional<Requirement> comparison = ParseComparison(term)) return comparison;
-  if (!term.empty() && term.front() == '!') {
+  if (!term.empty() && term.front() == '!')
     return Requirement{std::string(Trimmed(term.substr(1))), Operator::kAbsent, {}};
-  }
   return Requirement{std::string(term), Operator::kExists, {}};
 }
 

@@ -27,9 +27,8 @@ Json ListSchema(Json items, std::string_view keys) {
   Json list = Json::MakeObject({{"type", "array"}, {"items", std::move(items)}});
   list["x-kubernetes-list-type"] = keys.empty() ? "atomic" : "map";
   // None for a list that is replaced whole.
-  for (const std::string_view key : Split(keys, ',')) {
+  for (const std::string_view key : Split(keys, ','))
     list["x-kubernetes-list-map-keys"].Append(key);
-  }
   return list;
 }
 

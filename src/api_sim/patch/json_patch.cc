@@ -102,9 +102,7 @@ bool Same(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) {
     return a.is_int() && b.is_int() ? a.AsInt() == b.AsInt() : a.AsDouble() == b.AsDouble();
   }
-  if (a.is_array() && b.is_array()) {
-    return std::ranges::equal(a.items(), b.items(), Same);
-  }
+  if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), Same);
   if (!a.is_object() || !b.is_object()) return a == b;
   return std::ranges::equal(a.members(), b.members(), [](const auto& x, const auto& y) {
     return x.first == y.first && Same(x.second, y.second);
@@ -195,9 +193,8 @@ Status JsonPatcher::Remove(const Pointer& path) {
 Status JsonPatcher::Replace(const Pointer& path, const Json& value) {
   // Unlike add: what is replaced must be there.
   ASSIGN_OR_RETURN(Json* const target, Find(document_, path, path.size()));
-  if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax) {
+  if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax)
     return InvalidArgument("the object would be more than {} levels deep", Json::kDepthMax);
-  }
   *target = value;
   return OkStatus();
 }

@@ -249,9 +249,7 @@ FieldSet FieldsOf(const Json& schema, const Json& value) {
 Delta Compare(const Json& schema, const Json& before, const Json& after) {
   if (before == after) return {};
   const ListShape shape = ShapeOf(schema, before);
-  if (shape != ShapeOf(schema, after)) {
-    return {FieldsOf(schema, after), FieldsOf(schema, before)};
-  }
+  if (shape != ShapeOf(schema, after)) return {FieldsOf(schema, after), FieldsOf(schema, before)};
   switch (shape) {
     case ListShape::kLeaf:
       return {FieldsOf(schema, after), {}};

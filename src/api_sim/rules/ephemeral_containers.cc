@@ -23,9 +23,8 @@ constexpr const char* kForbidden[] = {"ports",          "resources",          "r
 std::set<std::string> LastingNames(const Json& pod) {
   std::set<std::string> names;
   for (const char* list : {"initContainers", "containers"}) {
-    for (const Json& container : pod["spec"][list].items()) {
+    for (const Json& container : pod["spec"][list].items())
       names.insert(container["name"].AsString());
-    }
   }
   return names;
 }

@@ -149,9 +149,7 @@ void CheckContainerClaims(const Json& pod, const Json& container, const std::str
 }
 
 void CheckContainers(const Json& pod, Faults& faults) {
-  if (pod["spec"]["containers"].items().empty()) {
-    faults.push_back(RequiredFault("spec.containers"));
-  }
+  if (pod["spec"]["containers"].items().empty()) faults.push_back(RequiredFault("spec.containers"));
   std::set<std::string> names;
   for (const char* list : kContainerLists) {
     const Json& containers = pod["spec"][list];
@@ -337,9 +335,7 @@ void PrepareNewPod(Json& pod) {
 }
 
 void KeepPodQosClass(const Json& before, Json& after) {
-  if (before["status"].Has("qosClass")) {
-    after["status"]["qosClass"] = before["status"]["qosClass"];
-  }
+  if (before["status"].Has("qosClass")) after["status"]["qosClass"] = before["status"]["qosClass"];
 }
 
 Faults CheckPod(const Json& pod) {

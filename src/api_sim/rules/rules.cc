@@ -80,9 +80,8 @@ Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
   if (Is(kind, kube::kPods)) return CheckPodChange(before, after, subresource);
   if (Is(kind, kube::kResourceClaims)) return CheckClaimChange(before, after);
   if (Is(kind, kube::kResourceSlices)) return CheckSliceChange(before, after);
-  if (Is(kind, kube::kResourceClaimTemplates) && before["spec"] != after["spec"]) {
+  if (Is(kind, kube::kResourceClaimTemplates) && before["spec"] != after["spec"])
     return {InvalidFault("spec", after["spec"], "field is immutable")};
-  }
   return {};
 }
 

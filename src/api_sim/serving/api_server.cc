@@ -242,9 +242,7 @@ void ApiServer::Handle(std::unique_ptr<net::HttpExchange> exchange) {
                                           fmt::format("the body is {} bytes, at most {} are taken",
                                                       request.body.size(), kBodyBytesMax)));
   }
-  if (request.is_resource) {
-    return impl_->HandleResource(request, *user, std::move(exchange));
-  }
+  if (request.is_resource) return impl_->HandleResource(request, *user, std::move(exchange));
   const auto found = Discover(request, impl_->kinds, impl_->options.git_version);
   if (!found) {
     return Refuse(*exchange, PlainRefusal(404, "NotFound",

@@ -149,9 +149,7 @@ Json WriteOperation(const kube::Resource& resource, const char* action, bool str
   for (const std::string_view type : types) {
     if (patch == (type != "application/json")) content[type] = Json::MakeObject({});
   }
-  if (patch && strategic) {
-    content["application/strategic-merge-patch+json"] = Json::MakeObject({});
-  }
+  if (patch && strategic) content["application/strategic-merge-patch+json"] = Json::MakeObject({});
   return Json::MakeObject(
       {{"parameters", std::move(parameters)},
        {"requestBody", Json::MakeObject({{"content", std::move(content)}})},

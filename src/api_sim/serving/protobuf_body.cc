@@ -194,9 +194,7 @@ StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes) {
   }
   ASSIGN_OR_RETURN(const Json envelope, DecodeMessage("Unknown", bytes.substr(kMagic.size())));
   const std::string& kind = envelope["type"]["kind"].AsString();
-  if (!IsKnown(kind)) {
-    return Unimplemented("kind {} is not known in protobuf", kind);
-  }
+  if (!IsKnown(kind)) return Unimplemented("kind {} is not known in protobuf", kind);
   // PutField made base64 of the bytes, as for any other; here they are wanted as they are.
   ASSIGN_OR_RETURN(const std::string raw, DecodeBase64(envelope["raw"].AsString()));
   ASSIGN_OR_RETURN(Json object, DecodeMessage(kind, raw));

@@ -17,9 +17,8 @@ Outcome<std::uint64_t> ReadNumber(const std::string& text, const char* what) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) {
+  if (error != std::errc() || stop != end)
     return BadRequest(fmt::format("{} is no number: \"{}\"", what, text));
-  }
   return value;
 }
 

@@ -231,9 +231,7 @@ std::optional<Refusal> ObjectWriter::CheckIdentity(const WriteTarget& target, Js
 std::optional<Refusal> ObjectWriter::CheckNamespace(const WriteTarget& target) const {
   if (!target.kind->resource.namespaced) return std::nullopt;
   const Snapshot ns = store_.Get("/namespaces", {"", target.key.ns});
-  if (ns == nullptr) {
-    return NotFoundRefusal({"", "namespaces", "Namespace", target.key.ns});
-  }
+  if (ns == nullptr) return NotFoundRefusal({"", "namespaces", "Namespace", target.key.ns});
   if (!(*ns)["metadata"].Has("deletionTimestamp")) return std::nullopt;
   Refusal refusal = ForbiddenRefusal(
       target.kind->subject(target.key.name),

@@ -100,9 +100,7 @@ Status StoreLog::Load() {
 
 Status StoreLog::LoadSnapshot() {
   const StatusOr<std::string> bytes = files_.Read(PathOf(kSnapshotName));
-  if (!bytes.ok()) {
-    return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
-  }
+  if (!bytes.ok()) return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
   const std::size_t read = ReadRecords(*bytes, [this](const Json& payload) { Take(payload); });
   if (read == bytes->size()) return OkStatus();
   return {Code::kDataLoss,
@@ -112,9 +110,7 @@ Status StoreLog::LoadSnapshot() {
 
 Status StoreLog::LoadChanges() {
   const StatusOr<std::string> bytes = files_.Read(PathOf(kChangesName));
-  if (!bytes.ok()) {
-    return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
-  }
+  if (!bytes.ok()) return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
   // A kill between a new snapshot and the removal of the old log leaves both. What the snapshot
   // knows of is not taken again: the log may lack what came last, and would bring back the past.
   const std::uint64_t folded = loaded_version_;

@@ -75,9 +75,8 @@ std::optional<Json> ResolveSpecial(std::string_view text) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (IsOneOf(text, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"})) return Json(kInfinity);
   if (IsOneOf(text, {"-.inf", "-.Inf", "-.INF"})) return Json(-kInfinity);
-  if (IsOneOf(text, {".nan", ".NaN", ".NAN"})) {
+  if (IsOneOf(text, {".nan", ".NaN", ".NAN"}))
     return Json(std::numeric_limits<double>::quiet_NaN());
-  }
   return std::nullopt;
 }
 

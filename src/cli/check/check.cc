@@ -158,9 +158,7 @@ class CheckRun {
     }
     result.hangs = true;
     result.report.outcome = {.code = "CallHangs", .message = hangs_};
-    for (const std::string& name : work_.devices) {
-      result.report.devices.push_back({.device = name});
-    }
+    for (const std::string& name : work_.devices) result.report.devices.push_back({.device = name});
     return result;
   }
 

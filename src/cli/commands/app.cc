@@ -338,9 +338,7 @@ void AddGlobals(Flags& flags, Arguments& arguments) {
 int RunGalen(int argc, char** argv, Environment environment) {
   Arguments arguments;
   arguments.options.terminal = isatty(STDOUT_FILENO) != 0;
-  if (arguments.options.terminal) {
-    arguments.options.columns = SizeOfTerminal(STDOUT_FILENO).columns;
-  }
+  if (arguments.options.terminal) arguments.options.columns = SizeOfTerminal(STDOUT_FILENO).columns;
   arguments.options.environment = std::move(environment);
   // Before the flags are read: --agent-socket wins.
   if (const auto socket = Lookup(arguments.options.environment, "GALEN_AGENT_SOCKET")) {

@@ -272,9 +272,8 @@ complete -c galen -l agent-socket -r -F
 std::string Fill(std::string_view script) {
   std::string text(script);
   for (const auto& [name, words] : Words()) {
-    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at))
       text.replace(at, name.size(), words);
-    }
   }
   return text;
 }

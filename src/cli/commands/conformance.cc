@@ -44,9 +44,8 @@ std::string PrintedReports(const std::string& format,
 
 // The cluster that was named, seen to answer; nullptr when none was.
 StatusOr<std::unique_ptr<Session>> OpenCluster(EpollLoop& loop, const Options& options) {
-  if (options.cluster.path.empty() && options.cluster.context.empty()) {
+  if (options.cluster.path.empty() && options.cluster.context.empty())
     return std::unique_ptr<Session>();
-  }
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Open(loop, options));
   // A run that was to check slices and did not would look like a good one.
   RETURN_IF_ERROR(session->Fetch(kube::List(kube::kResourceSlices, "", {.limit = 1})).status());

@@ -166,9 +166,9 @@ class RecordingSession {
     for (const RecordedDevice& device : devices) {
       if (device.path.empty()) continue;
       ++looked_at;
-      const probes::DeviceLook look =
-          probes::LookAtDevice(sysfs_, arguments_.sysfs_root + "/" + device.path, table_.signs,
-                               [](const std::string&, const std::string&) {});
+      const probes::DeviceLook look = probes::LookAtDevice(
+          sysfs_, arguments_.sysfs_root + "/" + device.path, probes::WithFiles(table_.signs),
+          [](const std::string&, const std::string&) {});
       for (const probes::Sign& sign : probes::SignsOf(look, device.name)) shown.Take(sign);
     }
     if (looked_at == 0) return;

@@ -76,9 +76,7 @@ class Painter {
 
   void PrintStatus(const std::vector<std::string>& status) {
     for (const std::string& line : status) {
-      if (std::find(shown_.begin(), shown_.end(), line) == shown_.end()) {
-        PrintError(line);
-      }
+      if (std::find(shown_.begin(), shown_.end(), line) == shown_.end()) PrintError(line);
     }
     const bool live = !fleet_.trouble().since();
     if (live && !live_) PrintError("live again");

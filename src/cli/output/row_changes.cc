@@ -38,9 +38,8 @@ std::vector<Table::Cell> Gone(const Table::Row& row, std::size_t finding) {
 // What distinguishes an item of any kind: the names in it, and those of the device in it.
 std::string KeyOf(const Json& item) {
   std::string key = item["metadata"]["name"].AsString();
-  for (const char* name : {"node", "name", "namespace", "pod", "claim", "request"}) {
+  for (const char* name : {"node", "name", "namespace", "pod", "claim", "request"})
     key += " " + item[name].AsString();
-  }
   const Json& device = item["device"].is_object() ? item["device"] : item;
   for (const char* name : {"driver", "pool", "device"}) key += " " + device[name].AsString();
   return key;

@@ -96,9 +96,7 @@ std::vector<std::string> SplitLines(std::string_view text) {
 
 std::string PrintableLines(std::string_view text) {
   std::string printable;
-  for (const std::string& line : SplitLines(text)) {
-    printable += Printable(line) + "\n";
-  }
+  for (const std::string& line : SplitLines(text)) printable += Printable(line) + "\n";
   if (!printable.empty()) printable.pop_back();
   return printable;
 }

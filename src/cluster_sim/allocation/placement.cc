@@ -49,9 +49,7 @@ Status CheckUsable(const Json& pod, const api_sim::PodClaimFacts& entry, const J
 
 StatusOr<NeededClaim> ReadNeeded(const Json& pod, const api_sim::PodClaimFacts& entry,
                                  const PlacementFacts& facts) {
-  if (!entry.object_name) {
-    return FailedPrecondition("the claim for {} is not made yet", entry.name);
-  }
+  if (!entry.object_name) return FailedPrecondition("the claim for {} is not made yet", entry.name);
   const auto claim = facts.claims.find({api_sim::KeyOf(pod).ns, *entry.object_name});
   // Named by the Pod and not there, or gone: it may come.
   if (claim == facts.claims.end()) {

@@ -175,9 +175,8 @@ struct CertificateAuthority::Impl {
     ASSIGN_OR_RETURN(const KeyPtr leaf_key, MakeKey());
     ASSIGN_OR_RETURN(const CertificatePtr leaf,
                      Draft(subject, leaf_key.get(), certificate.get(), now));
-    if (X509_sign(leaf.get(), key.get(), EVP_sha256()) == 0) {
+    if (X509_sign(leaf.get(), key.get(), EVP_sha256()) == 0)
       return OpensslStatus("sign a certificate");
-    }
     return Encode(leaf.get(), leaf_key.get());
   }
 };

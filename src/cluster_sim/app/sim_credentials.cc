@@ -90,9 +90,8 @@ Status RenewInTime(FileSystem& files, const std::string& directory, SimCredentia
 
 StatusOr<std::string> MakeToken() {
   std::array<unsigned char, kTokenBytes> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
     return Internal("the system gives no random numbers for a token");
-  }
   std::string token;
   for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
   return token;

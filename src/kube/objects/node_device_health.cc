@@ -279,9 +279,7 @@ void SortAndBound(NodeDeviceHealth& health) {
     Cut(record.summary, kPostMortemSummaryBytesMax);
   }
   if (health.conditions.size() > kNodeConditionsMax) health.conditions.resize(kNodeConditionsMax);
-  for (Condition& condition : health.conditions) {
-    Cut(condition.message, kConditionMessageBytesMax);
-  }
+  for (Condition& condition : health.conditions) Cut(condition.message, kConditionMessageBytesMax);
 }
 
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) {

@@ -320,9 +320,7 @@ Status Http2Session::SendBatches() {
     while (batch.size() < kBatchBytesMax) {
       const std::uint8_t* data = nullptr;
       const ssize_t size = nghttp2_session_mem_send(session_, &data);
-      if (size < 0) {
-        return Internal("writing HTTP/2: {}", nghttp2_strerror(static_cast<int>(size)));
-      }
+      if (size < 0) return Internal("writing HTTP/2: {}", nghttp2_strerror(static_cast<int>(size)));
       if (size == 0) break;
       batch.append(View(data, static_cast<std::size_t>(size)));
     }

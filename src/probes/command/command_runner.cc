@@ -96,7 +96,7 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
 void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
   std::erase_if(ended_groups_, [this](const std::string& group) { return groups_->Remove(group); });
   // One that cannot be ended keeps its group; with so many of them the machine is in no state to
-  // be told more.
+  // say more.
   if (!groups_ || !groups_->usable() || ended_groups_.size() >= kEndedGroupsMax) return;
   StatusOr<std::string> group =
       groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,

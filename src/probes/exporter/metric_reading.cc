@@ -67,9 +67,8 @@ std::string TextOfLabels(const std::vector<WantedLabel>& wanted) {
 // Why the value is none; "" when it is one.
 std::string FaultOfValue(const SignSpec& sign, double value) {
   if (!std::isfinite(value)) return fmt::format("is {}", value);
-  if (sign.kind == SignKind::kCounter && value < 0) {
+  if (sign.kind == SignKind::kCounter && value < 0)
     return fmt::format("counts {}", NumberText(value));
-  }
   const bool low = sign.least && value < *sign.least, high = sign.most && value > *sign.most;
   if (!low && !high) return "";
   return fmt::format("is {}, which is not {}", NumberText(value), PossibleValues(sign));

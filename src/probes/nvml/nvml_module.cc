@@ -9,7 +9,7 @@ namespace galen::probes {
 namespace {
 
 // What follows "KEY:" and spaces in a file of lines; "" when no line has it.
-std::string Field(std::string_view text, std::string_view key) {
+std::string ValueOf(std::string_view text, std::string_view key) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
@@ -24,10 +24,10 @@ std::string Field(std::string_view text, std::string_view key) {
 
 // "0000:4b:00.0/information" as the module writes it.
 NvmlGpu GpuOf(const std::string& address, std::string_view information) {
-  NvmlGpu gpu{.uuid = Field(information, "GPU UUID"),
-              .model = Field(information, "Model"),
+  NvmlGpu gpu{.uuid = ValueOf(information, "GPU UUID"),
+              .model = ValueOf(information, "Model"),
               .pci_address = address};
-  const std::string minor = Field(information, "Device Minor");
+  const std::string minor = ValueOf(information, "Device Minor");
   int number = -1;
   const char* end = minor.data() + minor.size();
   if (std::from_chars(minor.data(), end, number).ptr == end && number >= 0) gpu.minor = number;

@@ -95,7 +95,7 @@ const std::vector<NvmlPartition>& NvmlProbe::PartitionsOf(const std::string& dev
 
 void NvmlProbe::TakePartitions(Gpu& gpu) {
   // What NVML does not say now stays: a GPU that is lost has taken its instances with it, and the
-  // Pods that hold them are to be told so.
+  // Pods that hold them are to show it.
   const auto now = std::exchange(gpu.partitions, std::nullopt);
   if (!now || *now == gpu.gpu.partitions) return;
   parts_.log.Info(

@@ -164,9 +164,7 @@ void ReadPcie(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
     signs.Add("pcie-speed", kLaneSpeeds[now], "GT/s").expected = kLaneSpeeds[most];
   }
   unsigned replays = 0;
-  if (signs.Has(call.replays(gpu, &replays), "pcie-replays")) {
-    signs.Add("pcie-replays", replays);
-  }
+  if (signs.Has(call.replays(gpu, &replays), "pcie-replays")) signs.Add("pcie-replays", replays);
 }
 
 void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {

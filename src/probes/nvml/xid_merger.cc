@@ -41,9 +41,7 @@ void XidMerger::LetGo() {
     signs.push_back(std::move(held_.front().sign));
     held_.pop_front();
   }
-  if (!held_.empty()) {
-    let_go_ = loop_.After(held_.front().until - loop_.Now(), [this] { LetGo(); });
-  }
+  if (!held_.empty()) let_go_ = loop_.After(held_.front().until - loop_.Now(), [this] { LetGo(); });
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
 }
 

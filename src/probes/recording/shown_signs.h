@@ -30,7 +30,7 @@ struct UnshownSign {
 // temp1_inptu"; `where` follows "no device".
 std::string UnshownText(const UnshownSign& sign, std::string_view where);
 
-// A value; tells only of what the operator's own file says. Signs of built-in tables are looked for
+// A value; of the operator's own signs only. Those of built-in tables are looked for
 // on any device, and many have only some of them.
 class ShownSigns {
  public:

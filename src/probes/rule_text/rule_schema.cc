@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "probes/rule_fields.h"
 #include "probes/rule_text/rule_text.h"
-#include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::probes {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "base/data/yaml.h"
+#include "probes/rule_fields.h"
 #include "probes/rule_text/rule_text.h"
-#include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::probes {

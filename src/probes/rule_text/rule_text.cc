@@ -42,9 +42,8 @@ std::string MatchWithUnit(Match match, const std::string& unit) {
   if (auto* comparison = std::get_if<Comparison>(&match)) {
     if (!unit.empty()) comparison->unit = unit.substr(1);
   }
-  if (const auto* rise = std::get_if<Rise>(&match)) {
+  if (const auto* rise = std::get_if<Rise>(&match))
     return fmt::format("rises > {}{} in {}", NumberText(rise->above), unit, TimeText(rise->window));
-  }
   return MatchText(match);
 }
 

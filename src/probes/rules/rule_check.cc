@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "probes/rules/rule_fields.h"
+#include "probes/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
@@ -89,9 +89,8 @@ void RefuseUnknownSign(const std::string& name, const char* field, const RuleTab
 void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   if (!rule.condition) return;
   const SignSpec* sign = table.FindSign(rule.condition->sign);
-  if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
+  if (!std::holds_alternative<double>(rule.condition->comparison.with))
     return faults.Add("while", "compares with something else than a number");
-  }
   if (sign == nullptr) return RefuseUnknownSign(rule.condition->sign, "while", table, faults);
   CheckComparison(rule.condition->comparison, *sign, "while", faults);
 }

@@ -174,9 +174,7 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   device.unreadable.try_emplace(sign.name, Trouble{sign.error, sign.time});
   const auto use = signs_.find(sign.name);
   if (use == signs_.end()) return;
-  for (const std::size_t index : use->second.rules) {
-    LoseReading(device, index, sign.time);
-  }
+  for (const std::size_t index : use->second.rules) LoseReading(device, index, sign.time);
 }
 
 void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {

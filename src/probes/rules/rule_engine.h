@@ -148,7 +148,7 @@ class RuleTrack {
   WallTime first_match_{};
   // Readings that matched, one after another.
   int streak_ = 0;
-  std::vector<Hit> hits_;        // at most rule.count, of each detail where those are told apart
+  std::vector<Hit> hits_;        // at most rule.count, of each detail where those count apart
   std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
   // The identity of a finding.
   std::optional<Finding> finding_;

@@ -17,7 +17,7 @@
 #include "base/data/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "probes/rules/rule_fields.h"
+#include "probes/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sign.h"
 

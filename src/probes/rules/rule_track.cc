@@ -312,7 +312,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
   const auto& hits = saved["hits"].items();
   const auto& details = saved["details"].items();
   for (std::size_t i = 0; i < hits.size(); ++i) {
-    // Of which parts they were is not known where the rule did not tell them apart before.
+    // Of which parts they were is not known where the rule did not distinguish them before.
     if (rule_->same_detail && i >= details.size()) break;
     Hit hit = HitAt(time(hits[i]), at);
     if (rule_->same_detail) hit.detail = details[i].AsString();

@@ -79,18 +79,16 @@ StatusOr<std::optional<double>> NumberOfLine(std::string_view line) {
   if (SaysUnknown(line)) return std::optional<double>();
   std::string_view rest;
   const std::optional<double> number = LeadingNumber(line, rest);
-  if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%')) {
+  if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%'))
     return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
-  }
   return number;
 }
 
 // A driver of another version may know states that the table does not: nobody knows what they mean.
 FileNumber NumberOfWord(std::string_view line, const FileSource& source) {
   const std::string word(line);
-  if (const auto known = source.words.find(word); known != source.words.end()) {
+  if (const auto known = source.words.find(word); known != source.words.end())
     return {.value = known->second, .word = word};
-  }
   if (SaysUnknown(line)) return {};
   return {.error =
               fmt::format("'{}' is none of its words", Printable(CutText(ToValidUtf8(word), 40)))};

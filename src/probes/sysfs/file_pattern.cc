@@ -43,9 +43,7 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
               std::string_view segment, std::vector<FoundPath>& found) {
   const StatusOr<std::vector<std::string>> names =
       files.List(from.path.empty() ? root : root + "/" + from.path);
-  if (!names.ok()) {
-    return names.status().code() == Code::kNotFound ? OkStatus() : names.status();
-  }
+  if (!names.ok()) return names.status().code() == Code::kNotFound ? OkStatus() : names.status();
   for (const std::string& name : *names) {
     std::optional<std::string> star = MatchStar(segment, name);
     if (!star) continue;

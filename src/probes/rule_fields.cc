@@ -1,5 +1,5 @@
 // Tested by rule_schema_test.cc, beside the schema that is made of it.
-#include "probes/rules/rule_fields.h"
+#include "probes/rule_fields.h"
 
 #include <fmt/format.h>
 
