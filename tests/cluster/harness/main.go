@@ -74,8 +74,8 @@ func help(context.Context, []string) error {
   start PART…           and start it again, with what it had on disk
   build [--version …]   build only; --all builds every version and the reference driver
   selftest [NAME…]      try the harness's own promises on this machine
-  compare               measure the kubelet's health field and Galen's on the same Pods, in a
-                        quarter of an hour; writes docs/compare-kubelet.md
+  compare               measure the kubelet's health field and Galen's on the same Pods, in
+                        about half an hour; writes docs/compare-kubelet.md
 
 A PART is etcd, apiserver, controller-manager, scheduler, NODE/containerd, NODE/kubelet or NODE;
 nodes are node-1, node-2, …. Every command takes --dir D for a cluster beside the default one;

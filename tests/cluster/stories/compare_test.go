@@ -29,8 +29,8 @@ var pageFlag = flag.String("page", "", "the file to write the comparison to")
 // kubeletWithin is how long the kubelet is waited for.
 const kubeletWithin = 120 * time.Second
 
-// It takes a quarter of an hour on a machine with nothing else to do.
-func init() { storiesWithin = 30 * time.Minute }
+// It takes half an hour on a machine with nothing else to do.
+func init() { storiesWithin = 50 * time.Minute }
 
 func TestTheKubeletsFieldAndOurs(t *testing.T) {
 	node, err := cluster.API.CoreV1().Nodes().Get(t.Context(), "node-1", metav1.GetOptions{})
@@ -64,6 +64,7 @@ func (c *comparison) run(t *testing.T) {
 	// First, when no driver that has gone is still being cleared away.
 	t.Run("Idle", func(t *testing.T) { compareIdle(t, c) })
 	t.Run("Changes", func(t *testing.T) { compareChanges(t, c) })
+	t.Run("KernelLines", func(t *testing.T) { compareKernelLines(t, c) })
 	t.Run("Together", func(t *testing.T) {
 		for name, compare := range map[string]func(*testing.T, *comparison){
 			"Killed": compareKilled, "Silent": compareSilent, "Ended": compareEnded,
@@ -100,16 +101,22 @@ type spacing struct {
 	goals [4]float64
 	// How many with the kubelet alone, beside us, and in the short form.
 	alone, beside, short int
+	// About half of the changes find a relist in between and are quick, so that chance decides
+	// whether the median is a quick one: of 150 changes each, by the kubelet's rule alone, one median
+	// is a tenth of the other or ten times as much. Means of 400 are within 0.83 and 1.20 of
+	// each other nine times in ten.
+	twoHumps bool
 }
 
 // In quick succession the kubelet's field waits for its next relist, and is slow with us and
 // without; with seconds between them it is as quick as we are.
 var spacings = []spacing{
 	{"0.05 to 0.5 s", 50 * time.Millisecond, 500 * time.Millisecond, [4]float64{0.05, 1, 0.2, 1},
-		100, 200, 40},
+		100, 200, 40, false},
 	{"0.05 to 1.5 s", 50 * time.Millisecond, 1500 * time.Millisecond, [4]float64{1, 1, 1, 1},
-		150, 150, 0},
-	{"3 to 4.5 s", 3 * time.Second, 4500 * time.Millisecond, [4]float64{1, 4, 4, 4}, 30, 30, 0},
+		400, 400, 0, true},
+	{"3 to 4.5 s", 3 * time.Second, 4500 * time.Millisecond, [4]float64{1, 4, 4, 4}, 30, 30, 0,
+		false},
 }
 
 func (p *spacing) count(c *comparison) int {
@@ -183,7 +190,7 @@ func compareSpacing(t *testing.T, c *comparison, s *scene, p spacing) {
 	c.requireWrites(p, c.writes(t)["Pod"]-writes, p.count(c))
 }
 
-// besideMost is how much slower the kubelet's own field may be in the median because we are there.
+// besideMost is how much slower the kubelet's own field may be because we are there.
 const besideMost = 1.15
 
 // compareShares puts the shares of what single changes took on the page, and holds them to goals.
@@ -218,13 +225,22 @@ func (c *comparison) compareShares(p spacing, field, ours []time.Duration) {
 	if c.alone || len(alone) == 0 {
 		return
 	}
-	c.figure(fmt.Sprintf("… %s apart, the field's mean beside us ÷ alone", p.name),
-		fmt.Sprintf("%.2f", float64(mean(field))/float64(mean(alone))), "")
-	ratio := float64(percentile(field, 0.5)) / float64(percentile(alone, 0.5))
-	c.figure(fmt.Sprintf("… %s apart, the field's p50 beside us ÷ alone", p.name),
-		fmt.Sprintf("%.2f", ratio), "")
-	c.goal(fmt.Sprintf("single changes %s apart, the field's p50 beside us ÷ alone", p.name),
-		fmt.Sprintf("≤ %.2f", besideMost), fmt.Sprintf("%.2f", ratio), ratio <= besideMost)
+	for _, each := range []struct {
+		name  string
+		ratio float64
+		goal  bool
+	}{
+		{"mean", float64(mean(field)) / float64(mean(alone)), p.twoHumps},
+		{"p50", float64(percentile(field, 0.5)) / float64(percentile(alone, 0.5)), !p.twoHumps},
+	} {
+		what := fmt.Sprintf("%s apart, the field's %s beside us ÷ alone", p.name, each.name)
+		ratio := fmt.Sprintf("%.2f", each.ratio)
+		c.figure("… "+what, ratio, "")
+		if each.goal {
+			c.goal("single changes "+what, fmt.Sprintf("≤ %.2f", besideMost), ratio,
+				each.ratio <= besideMost)
+		}
+	}
 }
 
 // writesMost: hardly more than one a change, whose annotation may come later.
