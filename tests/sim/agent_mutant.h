@@ -1,5 +1,5 @@
 // Ways in which an agent could be broken, each of which the rules must find. The node around it
-// changes its writes as such an agent would.
+// changes its writes, its disk or what its drivers report as if it were such an agent.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ enum class AgentMutant {
   kDeafAfterASecond410,   // its watches say nothing any more once they have expired twice
   kCountsOnce,            // an Event's count stays 1, however often it happens
   kRecordsAnothers,       // its post-mortem records have gpu-3 for gpu-0
-  kTakesOldReports,       // a driver's report that was overtaken counts as its newest
+  kTakesOldReports,       // what its drivers report after a fault is from before it
   kNeverResets,           // its drivers leave devices set up that no Pod holds
 };
 std::string_view ToString(AgentMutant mutant);

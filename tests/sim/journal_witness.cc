@@ -35,14 +35,15 @@ class JournalWitness::File final : public AppendFile {
     return OkStatus();
   }
   Status Sync() override {
+    if (witness_.late_ != nullptr) return witness_.SyncLate(file_, std::exchange(unsynced_, {}));
     RETURN_IF_ERROR(file_->Sync());
-    witness_.OnSynced(std::exchange(unsynced_, {}));
+    witness_.Note(std::exchange(unsynced_, {}), Way::kWritten);
     return OkStatus();
   }
 
  private:
   JournalWitness& witness_;
-  const std::unique_ptr<AppendFile> file_;
+  const std::shared_ptr<AppendFile> file_;  // shared with a sync that comes late
   std::string unsynced_;
 };
 
@@ -65,11 +66,12 @@ Status JournalWitness::WriteAtomically(const std::string& path, std::string_view
   return OkStatus();
 }
 
-void JournalWitness::OnSynced(std::string frames) {
-  if (late_ == nullptr) return Note(frames, Way::kWritten);
-  synced_.push_back(late_->After(std::chrono::milliseconds(50), [this, frames = std::move(frames)] {
-    Note(frames, Way::kWritten);
-  }));
+Status JournalWitness::SyncLate(const std::shared_ptr<AppendFile>& file, std::string frames) {
+  late_syncs_.push_back(
+      late_->After(std::chrono::milliseconds(50), [this, file, frames = std::move(frames)] {
+        if (file->Sync().ok()) Note(frames, Way::kWritten);
+      }));
+  return OkStatus();
 }
 
 void JournalWitness::Note(std::string_view frames, Way way) {

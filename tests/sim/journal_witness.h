@@ -48,8 +48,9 @@ class JournalWitness final : public FileSystem {
     return it == times_changed_.end() ? 0 : it->second;
   }
 
-  // From now on what is synced counts a moment later, as of an agent that publishes before that.
-  void CountLate(Loop& loop) { late_ = &loop; }
+  // From now on a sync says that it is done and comes a moment later, as under an agent that does
+  // not wait for it.
+  void SyncLate(Loop& loop) { late_ = &loop; }
 
   // What was recorded out of its order, since this was asked last: a driver's fault after one that
   // came later (SimDriver::ChangeNamedIn).
@@ -78,14 +79,14 @@ class JournalWitness final : public FileSystem {
   // What segments come by: a write, or an agent that reads back what it may have been noted for.
   enum class Way { kWritten, kRead };
 
-  void OnSynced(std::string frames);
+  Status SyncLate(const std::shared_ptr<AppendFile>& file, std::string frames);
   void Note(std::string_view frames, Way way);
   void Remember(const std::string& text);
   void CheckOrder(const DeviceHealth& after);
 
   FileSystem& files_;
-  Loop* late_ = nullptr;  // null unless what is synced counts late
-  std::vector<Timer> synced_;
+  Loop* late_ = nullptr;  // null unless syncs come late
+  std::vector<Timer> late_syncs_;
   std::set<std::string> texts_;  // annotations and conditions of what is recorded
   std::deque<std::string> order_;
   std::map<std::pair<std::string, HealthState>, int> changes_;

@@ -164,7 +164,7 @@ void SimNode::BreakAgent(AgentMutant mutant) {
     if (mutant == AgentMutant::kNeverResets) driver->NeverReset();
     if (mutant == AgentMutant::kTakesOldReports) driver->NumberBack();
   }
-  if (mutant == AgentMutant::kRecordsLate) agent_files_.CountLate(loop_);
+  if (mutant == AgentMutant::kRecordsLate) agent_files_.SyncLate(loop_);
   mutant_ = mutant;
   gate_.Break(mutant);
 }

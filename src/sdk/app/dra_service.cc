@@ -51,8 +51,10 @@ class Gathering final : public DraCall {
   // A claim is done with; may destroy this.
   void Count() {
     if (--waiting_ > 0) return;
-    reply_(std::move(response_));
+    // Out of the list first: what the reply calls may be the end of whoever keeps it.
+    const std::unique_ptr<DraCall> own = std::move(*place_);
     calls_.erase(place_);
+    reply_(std::move(response_));
   }
 
  private:
