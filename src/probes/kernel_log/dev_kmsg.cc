@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,13 @@ namespace {
 // More in a row than a kernel ever writes are no records: something that answers EINVAL for ever.
 constexpr int kTooLongInARowMax = 100;
 
+// A plain file, a directory and /dev/null can be read, but nothing says when there is more.
+bool CanBeWaitedFor(int fd) {
+  const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string& path,
@@ -24,6 +32,10 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
                               status.message());
     }
     return status;
+  }
+  if (!CanBeWaitedFor(fd.get())) {
+    return InvalidArgument("{} is no kernel's log: give /dev/kmsg, or a pipe with its records",
+                           path);
   }
   return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));
 }

@@ -25,9 +25,21 @@ TEST(DevKmsg, SaysWhatCannotBeOpened) {
 TEST(DevKmsg, AFileThatEndsIsAnErrorAndNotAQuietLog) {
   const auto loop = EpollLoop::Create();
   ASSERT_TRUE(loop.ok());
-  const auto source = DevKmsg::Open(**loop, "/dev/null");
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  const auto source = DevKmsg::Open(**loop, "/dev/fd/" + std::to_string(reader.get()));
+  ::close(ends[1]);
   ASSERT_TRUE(source.ok());
   EXPECT_EQ((*source)->Next().status().code(), Code::kUnavailable);
+}
+
+TEST(DevKmsg, WhatCannotBeWaitedForIsRefused) {
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  for (const char* path : {"/dev/null", "/proc/self/exe", "/"}) {
+    EXPECT_EQ(DevKmsg::Open(**loop, path).status().code(), Code::kInvalidArgument) << path;
+  }
 }
 
 // Real: behind a record that does not fit, reading goes on.

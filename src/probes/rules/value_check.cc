@@ -80,15 +80,23 @@ void CheckNumber(const Comparison& comparison, double number, const SignSpec& si
 
 void CheckText(const std::string& text, const SignSpec& sign, std::string_view field,
                RuleFaults& faults) {
-  const bool number = !sign.unit.empty() || sign.least || sign.most || sign.whole;
+  // Files and metrics are read as numbers; of a line of the kernel's log and of a command's answer
+  // the rest of the row says it.
+  const bool number = sign.kind == SignKind::kCounter || sign.file || sign.metric ||
+                      !sign.unit.empty() || sign.least || sign.most || sign.whole;
   if (sign.among.empty() ? !number : std::ranges::find(sign.among, text) != sign.among.end()) {
     return;
   }
+  std::string hint;
   // "85°C" is a text to whoever reads it.
-  const bool hint = number && !sign.unit.empty() && text.ends_with(sign.unit);
-  faults.Add(field,
-             fmt::format("compares with the text '{}', but {} is {}{}", Shown(text, 40), sign.name,
-                         PossibleValues(sign), hint ? "; its unit has a blank before it" : ""));
+  if (number && !sign.unit.empty() && text.ends_with(sign.unit)) {
+    hint = "; its unit has a blank before it";
+  } else if (sign.file && sign.file->words.contains(text)) {
+    hint = fmt::format("; the word '{}' is its number {}", text,
+                       NumberText(sign.file->words.at(text)));
+  }
+  faults.Add(field, fmt::format("compares with the text '{}', but {} is {}{}", Shown(text, 40),
+                                sign.name, PossibleValues(sign), hint));
 }
 
 void CheckNumbers(const NumberSet& set, const SignSpec& sign, RuleFaults& faults) {

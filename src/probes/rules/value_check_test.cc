@@ -136,5 +136,25 @@ TEST(RuleFaults, OneMistakeIsOneComplaint) {
   count("extends: pci\n" + event.substr(event.find("rules:")), "pci\n", "pcie\n");
 }
 
+// What everybody writes first. As a text it would match never, or with "!=" always.
+TEST(ValueCheck, AWordOfAFileIsItsNumber) {
+  const auto fault = [](std::string_view sign, std::string_view when) {
+    const auto table = ParseRules(
+        fmt::format("signs:\n"
+                    "- {{name: status, kind: reading, file: status, words: {{ok: 0, dead: 1}}}}\n"
+                    "- {{name: lost, kind: counter, file: lost}}\n"
+                    "rules:\n"
+                    "- {{id: x, sign: {}, when: '{}', state: Unhealthy, code: X, sentence: x, "
+                    "owner: Hardware}}\n",
+                    sign, when),
+        "r.yaml");
+    return table.ok() ? std::string() : std::string(table.status().message());
+  };
+  EXPECT_THAT(fault("status", "== dead"), HasSubstr("the word 'dead' is its number 1"));
+  EXPECT_THAT(fault("status", "!= ok"), HasSubstr("the word 'ok' is its number 0"));
+  EXPECT_EQ(fault("status", "== 1"), "");
+  EXPECT_THAT(fault("lost", "!= O"), HasSubstr("compares with the text 'O'"));
+}
+
 }  // namespace
 }  // namespace galen::probes

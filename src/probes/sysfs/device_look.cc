@@ -132,7 +132,8 @@ SignReading ReadOne(const SysfsFiles& files, const SysfsDirectory& directory, co
   before_read(sign.name, found.path);
   FileNumber number = ReadNumber(files, directory, found.path, source);
   SignReading reading{.sign = sign.name, .error = std::move(number.error)};
-  if (!number.value || !IsInBounds(sign, *number.value)) return reading;
+  if (number.value && !IsInBounds(sign, *number.value)) reading.outside = number.value;
+  if (!number.value || reading.outside) return reading;
   reading.value = number.value;
   reading.raw = fmt::format("{}: {}{}", found.path, source.row.empty() ? "" : source.row + " ",
                             number.word.empty() ? NumberText(*number.value) : number.word);

@@ -20,8 +20,9 @@ struct SignReading {
   std::string sign{};
   std::optional<double> value{};
   std::optional<double> expected{};
-  std::string raw{};    // "aer_dev_fatal: TOTAL_ERR_FATAL 3"
-  std::string error{};  // why it cannot be read, or what it holds instead of a number
+  std::string raw{};                // "aer_dev_fatal: TOTAL_ERR_FATAL 3"
+  std::string error{};              // why it cannot be read, or what it holds instead of a number
+  std::optional<double> outside{};  // what it holds past the sign's least or most
 
   bool operator==(const SignReading&) const = default;
 };

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "probes/rules/sign.h"
+
 namespace galen::probes {
 
 Sign DeviceSigns::MakeSign(std::string_view name, WallTime now) const {
@@ -30,8 +32,10 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
                                        WallTime now) {
   std::vector<Sign> signs;
   if (!sign.empty()) signs.push_back(MakeUnknown(std::string(sign), error, now));
+  // What is read after the one that hangs is not read, either.
+  const std::string behind = sign.empty() ? error : "not read, because " + error;
   for (const auto& [name, last] : last_) {
-    if (name != sign) signs.push_back(MakeUnknown(name, error, now));
+    if (name != sign) signs.push_back(MakeUnknown(name, behind, now));
   }
   return signs;
 }
@@ -74,8 +78,11 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   std::string error = reading.error;
   // A file that this device never had is no sign of it; one that it had is missed, and so is its
   // limit: without one no rule matches, and a fault would pass for over.
-  if (error.empty() && last != nullptr && !reading.value)
-    error = "the kernel gives no value any more";
+  if (error.empty() && last != nullptr && !reading.value) {
+    error = reading.outside ? fmt::format("it is {} now, past the sign's least or most",
+                                          NumberText(*reading.outside))
+                            : "the kernel gives no value any more";
+  }
   if (error.empty() && last != nullptr && last->sign.expected && !reading.expected) {
     error = "the kernel gives no limit for it any more";
   }

@@ -181,7 +181,7 @@ TEST_F(SysfsProbeTest, TheSignOfAFileThatHangsIsUnknownOnceToo) {
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "width");
   EXPECT_EQ(unknown[1].name, "errors");
-  EXPECT_EQ(unknown[1].error, "hangs");
+  EXPECT_EQ(unknown[1].error, "not read, because hangs");
 }
 
 TEST_F(SysfsProbeTest, ALookThatReturnsAfterItsProbeTouchesNothing) {
