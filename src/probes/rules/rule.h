@@ -37,6 +37,10 @@ struct Expression {
 // shown.
 enum class Several { kFirst, kHighest, kLowest, kSum };
 
+// The log that an NVMe drive keeps of its health, asked of the drive itself: no file, but read as
+// one.
+inline constexpr std::string_view kNvmeSmartFile = "@nvme-smart";
+
 // Where a sign of any device with a directory is read: a file below that directory.
 struct FileSource {
   // Relative to the device's directory, with at most one '*' a segment: "hwmon/hwmon*/temp1_input".

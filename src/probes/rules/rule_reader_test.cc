@@ -275,7 +275,13 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
       "- {name: d, kind: reading, file: 'a**', expected: 'b*/c*/d*'}\n"
       "- {name: e, kind: reading, row: R, every: 5s}\n"
       "- {name: f, kind: reading, file: f, several: most, every: 2h}\n"
+      "- {name: g, kind: reading, file: '@nvme-smrt', row: R}\n"
+      "- {name: h, kind: reading, file: device/@nvme-smart, row: R}\n"
+      "- {name: i, kind: reading, file: '@nvme-smart', row: R}\n"
       "rules: []\n");
+  EXPECT_THAT(faults, HasSubstr("r.yaml:8: g: file has '@nvme-smrt'"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:9: h: file has '@nvme-smart'"));
+  EXPECT_THAT(faults, Not(HasSubstr("r.yaml:10:")));
   EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: file is read again and again: no event"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: file has the segment '..'"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: file is no path below the device's directory"));

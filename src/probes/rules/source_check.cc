@@ -19,11 +19,17 @@ void CheckPattern(std::string_view field, std::string_view path, RuleFaults& fau
   if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {
     return faults.Add(field, "is no path below the device's directory like hwmon/hwmon*/name");
   }
+  if (path == kNvmeSmartFile) return;
   while (!path.empty()) {
     const std::string_view segment = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(segment.size() + 1, path.size()));
     if (segment.empty() || segment == "." || segment == "..") {
       faults.Add(field, fmt::format("has the segment '{}'", segment));
+    }
+    if (segment.starts_with('@')) {
+      faults.Add(field, fmt::format("has '{}', and what is read in another way than a file is {} "
+                                    "alone",
+                                    segment, kNvmeSmartFile));
     }
     if (std::ranges::count(segment, '*') > 1) {
       faults.Add(field, fmt::format("has more than one '*' in '{}'", segment));

@@ -14,12 +14,14 @@
 #include <limits>
 
 #include "base/fd.h"
+#include "probes/rules/rule.h"
 #include "probes/sysfs/sysfs_files.h"
 
 namespace galen::probes {
 namespace {
 
 constexpr std::string_view kSysfs = "/sys/";
+static_assert(kSmartFile.substr(1) == kNvmeSmartFile);
 
 std::uint8_t Byte(std::string_view page, std::size_t at) {
   return static_cast<std::uint8_t>(page[at]);
