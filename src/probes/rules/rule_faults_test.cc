@@ -39,6 +39,12 @@ TEST(RuleFaults, DefaultsOfAMisspeltSignAreNamedAndWhatRulesLackForThemIsNot) {
             "r.yaml:3:1: file: defaults is no mapping of signs to fields");
 }
 
+TEST(RuleFaults, DefaultsThatNoRuleTakesDoNothing) {
+  EXPECT_EQ(SaidOf("extends: pci\ndefaults:\n  link-width: {owner: Platform}\n"),
+            "r.yaml:3:3: file: defaults of link-width is taken by no rule of this file; what a "
+            "table has that it extends is changed by a rule of the same id");
+}
+
 TEST(RuleFaults, AFaultOfDefaultsStandsThereOnceForAllRules) {
   EXPECT_EQ(SaidOf(std::string(kHeat) +
                    "defaults:\n  temperature: {owner: Hardwear, state: Unhealthy, entr_for: 2s}\n"

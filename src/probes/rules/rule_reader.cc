@@ -215,6 +215,22 @@ RuleRow RowOfRule(const Json& row, const Json& defaults, const RuleTable& table,
   return read;
 }
 
+// Those that no rule of the file takes do nothing. Not where a rule's sign is misspelt, which is
+// the fault then.
+void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const RuleTable& table,
+                           const YamlLines& lines, RuleFaults& faults) {
+  const auto known = [&table](const Rule& rule) { return table.FindSign(rule.sign) != nullptr; };
+  if (!std::ranges::all_of(own.rules, known)) return;
+  for (const auto& [sign, fields] : defaults.members()) {
+    if (table.FindSign(sign) == nullptr) continue;
+    if (std::ranges::find(own.rules, sign, &Rule::sign) != own.rules.end()) continue;
+    faults.At(lines.PlaceInside("defaults", sign, ""), "file");
+    faults.Add("defaults", fmt::format("of {} is taken by no rule of this file; what a table has "
+                                       "that it extends is changed by a rule of the same id",
+                                       Shown(sign, 80)));
+  }
+}
+
 // All that the file says, itself and by what it extends.
 RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) {
   const bool extends = !document["extends"].is_null();
@@ -246,6 +262,7 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
       Override(table.rules, own.rules.back(), &Rule::id);
     });
   }
+  CheckDefaultsAreTaken(defaults, own, table, lines, faults);
   CheckTable(own, table, lines, faults);
   return table;
 }
