@@ -141,12 +141,15 @@ class DeviceDriver {
   // What a container needs that gets `device` by the device plugin.
   DeviceEdits EditsFor(const std::string& device) const;
   // As HealthJudge has it; may report at once.
-  void SetRules(const probes::RuleTable& rules) { judge_.SetRules(rules); }
+  void SetRules(const probes::RuleTable& rules) {
+    if (watch_) watch_->SetRules(rules);
+    judge_.SetRules(rules);
+  }
   // One round of health, at the driver's pace and when something asks for it at once.
   void Report(HealthWriter& writer);
   // What of the operator's rules watches nothing, a sentence each.
   std::vector<std::string> IdleRules() const {
-    return watch_ ? watch_->said() : std::vector<std::string>();
+    return watch_ ? watch_->Warnings() : std::vector<std::string>();
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/text.h"
@@ -30,75 +32,145 @@ std::string SomeOf(const std::vector<std::string>& names) {
   return names.size() <= kNamed ? text : fmt::format("{} and {} more", text, names.size() - kNamed);
 }
 
+// Devices whose first looks end so close together are named in one line.
+constexpr Duration kTogether = std::chrono::seconds(1);
+
+std::string ExtendedText(const std::vector<std::string>& without, bool all,
+                         const std::string& table) {
+  return fmt::format("{} no file of the built-in table {}",
+                     all ? "no device shows a sign by" : SomeOf(without) + ": there is", table);
+}
+
 }  // namespace
 
 SignWatch::SignWatch(Edges edges, bool reads_kernel_log)
-    : edges_(edges), reads_kernel_log_(reads_kernel_log), shown_(edges.rules) {}
+    : edges_(edges),
+      reads_kernel_log_(reads_kernel_log),
+      rules_(&edges.rules),
+      shown_(edges.rules) {}
 
-void SignWatch::Start() {
-  NoteKernelLog();
-  timer_ = edges_.loop.After(kLooksTake, [this] { Tell(); });
-}
+void SignWatch::Start() { WarnOfKernelLog(); }
 
 void SignWatch::SetDevices(const Inventory& devices) {
-  places_.clear();
-  for (const Device& device : devices) places_[device.name] = PlaceOf(device);
+  const auto before = std::exchange(devices_, {});
+  for (const Device& device : devices) {
+    const auto known = before.find(device.name);
+    devices_[device.name] = {PlaceOf(device),
+                             known == before.end() ? std::nullopt : known->second.read};
+  }
+  complete_ = false;
+}
+
+void SignWatch::SetRules(const probes::RuleTable& rules) {
+  rules_ = &rules;
+  shown_.SetRules(rules);
+  complete_ = false;
+  WarnOfKernelLog();
+  Warn();
 }
 
 void SignWatch::Take(const std::vector<probes::Sign>& signs) {
-  // What comes later is no news any more.
-  if (told_) return;
-  for (const probes::Sign& sign : signs) shown_.Take(sign);
+  if (complete_) return;
+  for (const probes::Sign& sign : signs) {
+    shown_.Take(sign);
+    const auto device = devices_.find(sign.device);
+    if (device == devices_.end() || device->second.read || !IsLook(sign)) continue;
+    device->second.read = edges_.loop.Now();
+    if (!timer_) timer_ = edges_.loop.After(kLooksTake + kTogether, [this] { Warn(); });
+  }
 }
 
-void SignWatch::NoteKernelLog() {
-  if (reads_kernel_log_) return;
+// What a command, an exporter or the kernel's log says of a device comes while its files hang, too.
+bool SignWatch::IsLook(const probes::Sign& sign) const {
+  if (!sign.error.empty() || sign.name == "active-check") return false;
+  if (sign.name == "present") return probes::NumberOf(sign).value_or(0) != 0;
+  const probes::SignSpec* spec = rules_->FindSign(sign.name);
+  return spec == nullptr ||
+         (spec->kind != probes::SignKind::kEvent && !spec->command && !spec->metric);
+}
+
+std::vector<std::string> SignWatch::LookedAt() const {
+  std::vector<std::string> names;
+  for (const auto& [name, device] : devices_) {
+    if (device.read && *device.read + kLooksTake <= edges_.loop.Now()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> SignWatch::WithoutKernelLog() const {
   std::vector<std::string> ids;
-  for (const probes::Rule& rule : edges_.rules.rules) {
-    const probes::SignSpec* sign = edges_.rules.FindSign(rule.sign);
+  if (reads_kernel_log_) return ids;
+  for (const probes::Rule& rule : rules_->rules) {
+    const probes::SignSpec* sign = rules_->FindSign(rule.sign);
     if (sign != nullptr && sign->kernel) ids.push_back(rule.id);
   }
-  if (ids.empty()) return;
-  said_.push_back(fmt::format(
-      "the kernel's log is not read, which {} of the table look at: start it with --kernel-log "
-      "/dev/kmsg",
-      Counted(ids.size(), "rule")));
+  return ids;
+}
+
+std::vector<std::string> SignWatch::Warnings() const {
+  std::vector<std::string> warnings;
+  if (const auto ids = WithoutKernelLog(); !ids.empty()) {
+    warnings.push_back(fmt::format(
+        "the kernel's log is not read, which {} of the table look at: start it with --kernel-log "
+        "/dev/kmsg",
+        Counted(ids.size(), "rule")));
+  }
+  const std::vector<std::string> devices = LookedAt();
+  if (devices.empty()) return warnings;
+  for (const probes::UnshownSign& sign : shown_.Unshown()) {
+    warnings.push_back(probes::UnshownText(sign, "of the driver"));
+  }
+  const std::vector<std::string> without = shown_.WithoutExtended(devices);
+  if (without.empty()) return warnings;
+  const bool all = without.size() == devices.size();
+  warnings.push_back(ExtendedText(without, all, rules_->extends));
+  return warnings;
+}
+
+void SignWatch::WarnOfKernelLog() {
+  const std::vector<std::string> ids = WithoutKernelLog();
+  if (ids.empty() || std::exchange(warned_of_kernel_log_, true)) return;
   edges_.log.Warning("rules look at the kernel's log, which is not read",
                      {{"rules", SomeOf(ids)}, {"advice", "start it with --kernel-log /dev/kmsg"}});
 }
 
-void SignWatch::Tell() {
-  if (places_.empty()) {
-    timer_ = edges_.loop.After(kLooksTake, [this] { Tell(); });
-    return;
-  }
-  told_ = true;
-  for (const probes::UnshownSign& sign : shown_.Unshown()) {
-    const std::string& first = places_.begin()->second;
+void SignWatch::Warn() {
+  const std::vector<std::string> devices = LookedAt();
+  const std::vector<probes::UnshownSign> unshown = shown_.Unshown();
+  for (const probes::UnshownSign& sign : unshown) {
+    if (devices.empty() || !warned_signs_.insert(sign.sign).second) continue;
+    const std::string& first = devices_.find(devices.front())->second.place;
     const std::string where =
-        places_.size() == 1 ? first : fmt::format("{} and {} more", first, places_.size() - 1);
-    said_.push_back(probes::UnshownText(sign, "of the driver"));
+        devices.size() == 1 ? first : fmt::format("{} and {} more", first, devices.size() - 1);
     edges_.log.Warning("no device shows a sign that rules look at: they find nothing",
                        {{"sign", sign.sign},
                         {"rules", sign.rules},
                         {"looked_for", sign.looked_for},
                         {"below", where}});
   }
-  NoteExtended();
+  WarnOfExtended(devices);
+  complete_ = devices.size() == devices_.size() && unshown.empty() &&
+              shown_.WithoutExtended(devices).empty();
+  std::optional<Time> next;
+  for (const auto& [name, device] : devices_) {
+    if (!device.read || *device.read + kLooksTake <= edges_.loop.Now()) continue;
+    next = next ? std::min(*next, *device.read) : *device.read;
+  }
+  timer_.Cancel();
+  if (next) timer_ = edges_.loop.At(*next + kLooksTake + kTogether, [this] { Warn(); });
 }
 
-void SignWatch::NoteExtended() {
-  std::vector<std::string> devices;
-  for (const auto& [name, place] : places_) devices.push_back(name);
+void SignWatch::WarnOfExtended(const std::vector<std::string>& devices) {
   const std::vector<std::string> without = shown_.WithoutExtended(devices);
-  if (without.empty()) return;
-  const bool all = without.size() == devices.size();
-  said_.push_back(fmt::format("{} no file of the built-in table {}",
-                              all ? "no device shows a sign by" : SomeOf(without) + ": there is",
-                              edges_.rules.extends));
-  edges_.log.Warning(all ? "no device shows any sign that the built-in table reads from files"
+  std::vector<std::string> fresh;
+  for (const std::string& name : without) {
+    if (warned_devices_.insert(name).second) fresh.push_back(name);
+  }
+  if (fresh.empty()) return;
+  edges_.log.Warning(without.size() == devices.size()
+                         ? "no device shows any sign that the built-in table reads from files"
                          : "some devices show no sign that the built-in table reads from files",
-                     {{"table", edges_.rules.extends}, {"devices", SomeOf(without)}});
+                     {{"table", rules_->extends}, {"devices", SomeOf(fresh)}});
 }
 
 }  // namespace galen::device_driver

@@ -27,6 +27,11 @@ class SignWatchTest : public ::testing::Test {
         std::make_unique<SignWatch>(Edges{loop_, log_, metrics_, state_, rules_}, reads_kernel_log);
     watch_->Start();
   }
+  // A look at all of the device's files ended.
+  void LookAt(const std::string& device) {
+    watch_->Take({{.device = device, .name = "present", .value = 1.0}});
+  }
+  void ShowBusy() { watch_->Take({{.device = "card0", .name = "busy", .value = 12.0}}); }
   static std::string CardTable() {
     return "signs: [{name: busy, kind: reading, file: gpu_busy_percnt}]\n"
            "rules: [{id: stuck, sign: busy, when: '> 99', state: Unhealthy, code: Stuck,\n"
@@ -48,6 +53,8 @@ TEST_F(SignWatchTest, ASignThatNoDeviceShowsIsNamedOnceWithRuleFileAndPlace) {
   Watch(CardTable());
   watch_->SetDevices({{.name = "card0", .attributes = {{"path", "class/acme/card0"}}},
                       {.name = "card1", .attributes = {{"path", "class/acme/card1"}}}});
+  LookAt("card0");
+  LookAt("card1");
   loop_.Advance(SignWatch::kLooksTake - 1s);
   EXPECT_THAT(lines_, IsEmpty()) << "a look may be under way";
   loop_.Advance(1min);
@@ -55,13 +62,15 @@ TEST_F(SignWatchTest, ASignThatNoDeviceShowsIsNamedOnceWithRuleFileAndPlace) {
                           HasSubstr("no device shows a sign that rules look at"),
                           HasSubstr("sign=busy rules=stuck looked_for=\"file gpu_busy_percnt\""),
                           HasSubstr("below=\"class/acme/card0 and 1 more\""))));
-  EXPECT_THAT(watch_->said(), ElementsAre(HasSubstr("the sign busy, which rule stuck looks at")));
+  EXPECT_THAT(watch_->Warnings(),
+              ElementsAre(HasSubstr("the sign busy, which rule stuck looks at")));
 }
 
 TEST_F(SignWatchTest, WhatADeviceShowsIsNotNamed) {
   Watch(CardTable());
   watch_->SetDevices({{.name = "card0"}});
-  watch_->Take({{.device = "card0", .name = "busy", .value = 12.0}});
+  LookAt("card0");
+  ShowBusy();
   loop_.Advance(1min);
   EXPECT_THAT(lines_, IsEmpty());
 }
@@ -71,13 +80,70 @@ TEST_F(SignWatchTest, NothingIsMissedWhileThereIsNoDevice) {
   loop_.Advance(1min);
   EXPECT_THAT(lines_, IsEmpty());
   watch_->SetDevices({{.name = "card0"}});
+  LookAt("card0");
   loop_.Advance(1min);
   EXPECT_EQ(lines_.size(), 1u);
+}
+
+TEST_F(SignWatchTest, ADeviceHasItsTimeFromItsFirstLookOn) {
+  Watch(CardTable());
+  loop_.Advance(2 * SignWatch::kLooksTake - 100ms);
+  watch_->SetDevices({{.name = "card0"}});
+  LookAt("card0");
+  loop_.Advance(SignWatch::kLooksTake - 1s);
+  EXPECT_THAT(lines_, IsEmpty());
+  ShowBusy();
+  loop_.Advance(1min);
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(SignWatchTest, ADeviceThatHangsWasNotLookedAt) {
+  Watch(
+      "signs: [{name: busy, kind: reading, file: busy}, {name: heat, kind: reading, file: heat},\n"
+      "  {name: tool, kind: reading, command: [/bin/tool]}]\n"
+      "rules: [{id: hot, sign: heat, when: '> 99', state: Unhealthy, code: Hot,\n"
+      "  sentence: hot, owner: Hardware}]\n");
+  watch_->SetDevices({{.name = "card0"}});
+  for (int i = 0; i < 10; ++i) {
+    watch_->Take({{.device = "card0", .name = "busy", .error = "busy has not answered for 5 s"},
+                  {.device = "card0", .name = "tool", .value = 1.0}});
+    loop_.Advance(10s);
+  }
+  EXPECT_THAT(lines_, IsEmpty());
+  EXPECT_THAT(watch_->Warnings(), IsEmpty());
+  LookAt("card0");
+  loop_.Advance(1min);
+  EXPECT_EQ(lines_.size(), 1u);
+}
+
+TEST_F(SignWatchTest, WhatIsShownLaterIsMissedNoMore) {
+  Watch(CardTable());
+  watch_->SetDevices({{.name = "card0"}});
+  LookAt("card0");
+  loop_.Advance(1min);
+  EXPECT_EQ(watch_->Warnings().size(), 1u);
+  ShowBusy();
+  EXPECT_THAT(watch_->Warnings(), IsEmpty());
+}
+
+TEST_F(SignWatchTest, WhatTheRulesDoNotLookAtAnyMoreIsMissedNoMore) {
+  Watch(CardTable());
+  watch_->SetDevices({{.name = "card0"}});
+  LookAt("card0");
+  loop_.Advance(1min);
+  probes::RuleTable without = rules_;
+  without.rules.clear();
+  watch_->SetRules(without);
+  EXPECT_THAT(watch_->Warnings(), IsEmpty());
+  watch_->SetRules(rules_);
+  EXPECT_EQ(watch_->Warnings().size(), 1u);
+  EXPECT_EQ(lines_.size(), 1u) << "once in the log";
 }
 
 TEST_F(SignWatchTest, DrivesWithoutALogOfTheirHealthAreNamedInOneLine) {
   Watch("extends: nvme-smart\n", true);
   watch_->SetDevices({{.name = "nvme0"}, {.name = "nvme1"}});
+  LookAt("nvme1");
   watch_->Take({{.device = "nvme0", .name = "smart-used", .value = 3.0}});
   loop_.Advance(1min);
   EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("some devices show no sign"),
@@ -91,6 +157,7 @@ TEST_F(SignWatchTest, RulesThatLookAtAKernelLogThatIsNotReadAreSaidAtOnce) {
   lines_.clear();
   Watch("extends: mlx5\n", true);
   EXPECT_THAT(lines_, IsEmpty());
+  EXPECT_THAT(watch_->Warnings(), IsEmpty());
 }
 
 }  // namespace

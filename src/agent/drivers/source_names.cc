@@ -12,35 +12,40 @@
 namespace galen::agent {
 
 void SourceNames::OnChanged() {
-  std::map<std::string, Alone> alone;
+  std::set<std::string> connected;
   for (const DriverInfo& source : sources_.drivers()) {
     // Of a device plugin's resource no driver is registered; whose socket says no name yet is
     // nobody's.
     if (!source.connected || source.name.empty() || IsPluginResource(source.name)) continue;
-    if (drivers_.IsRegistered(source.name)) continue;
-    const auto before = alone_.find(source.name);
-    alone[source.name] = before == alone_.end() ? Alone{.since = loop_.Now()} : before->second;
+    connected.insert(source.name);
+    alone_.try_emplace(source.name, Alone{.since = loop_.Now()}).first->second.gone.reset();
   }
-  alone_ = std::move(alone);
-  Say();
+  for (auto& [name, alone] : alone_) {
+    if (!connected.contains(name) && !alone.gone) alone.gone = loop_.Now();
+  }
+  Warn();
 }
 
-void SourceNames::Say() {
+void SourceNames::Warn() {
   const Time now = loop_.Now();
+  std::erase_if(alone_, [&](const auto& entry) {
+    const std::optional<Time>& gone = entry.second.gone;
+    return drivers_.IsRegistered(entry.first) || (gone && now - *gone >= kComesBackWithin);
+  });
   std::optional<Time> next;
   for (auto& [name, alone] : alone_) {
-    if (alone.said) continue;
-    const Time due = alone.since + kDriverWithin;
+    if (alone.warned && !alone.gone) continue;
+    const Time due = alone.gone ? *alone.gone + kComesBackWithin : alone.since + kDriverWithin;
     if (now < due) {
       next = next ? std::min(*next, due) : due;
       continue;
     }
-    alone.said = true;
+    alone.warned = true;
     log_.Warning("health source is for a driver that is not on this node: nothing of it is shown",
                  {{"driver", name}, {"registered", Registered()}});
   }
   timer_.Cancel();
-  if (next) timer_ = loop_.At(*next, [this] { Say(); });
+  if (next) timer_ = loop_.At(*next, [this] { Warn(); });
 }
 
 std::string SourceNames::Registered() const {
@@ -53,7 +58,7 @@ std::string SourceNames::Registered() const {
 
 std::string SourceNames::TroubleOf(const std::string& driver) const {
   const auto alone = alone_.find(driver);
-  if (alone == alone_.end() || !alone->second.said) return "";
+  if (alone == alone_.end() || !alone->second.warned) return "";
   return fmt::format("no driver of this name is registered on this node; registered: {}",
                      Registered());
 }

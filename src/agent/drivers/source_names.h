@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "agent/drivers/plugin_manager.h"
@@ -15,6 +16,8 @@ class SourceNames {
  public:
   // Both start together on a node that boots; a driver's Pod takes its time.
   static constexpr Duration kDriverWithin = std::chrono::seconds(60);
+  // One that disconnects and comes back within this was there all the time.
+  static constexpr Duration kComesBackWithin = std::chrono::minutes(5);
 
   // `drivers` and `sources` are lent and outlive this.
   SourceNames(Loop& loop, Log& log, const PluginManager& drivers, const PluginManager& sources)
@@ -28,17 +31,19 @@ class SourceNames {
  private:
   struct Alone {
     Time since{};
-    bool said = false;
+    std::optional<Time> gone{};  // since when it is not connected
+    bool warned = false;
   };
   // By name, once each: "gpu.example.com, nic.example.com".
   std::string Registered() const;
-  void Say();
+  // Forgets what is over, and warns of what is due.
+  void Warn();
 
   Loop& loop_;
   Log& log_;
   const PluginManager& drivers_;
   const PluginManager& sources_;
-  std::map<std::string, Alone> alone_;  // connected sources without their driver
+  std::map<std::string, Alone> alone_;  // sources without their driver
   Timer timer_;
 };
 

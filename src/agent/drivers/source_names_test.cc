@@ -107,6 +107,30 @@ TEST_F(SourceNamesTest, ADriverThatComesLaterEndsIt) {
   EXPECT_EQ(names_.TroubleOf("gpu.example.com"), "");
 }
 
+TEST_F(SourceNamesTest, ASourceThatFlapsIsSaidOnceAndItsTroubleStays) {
+  AddSource("gpu.exmaple.com");
+  for (int i = 0; i < 8; ++i) {
+    // Its time is over while it is gone for the first time.
+    loop_.Advance(40s);
+    source_->Stop();
+    loop_.Advance(40s);
+    EXPECT_EQ(names_.TroubleOf("gpu.exmaple.com").empty(), i == 0) << i;
+    source_->Start();
+  }
+  EXPECT_EQ(lines_.size(), 1u);
+  source_->Stop();
+  loop_.Advance(SourceNames::kComesBackWithin + 1min);
+  EXPECT_EQ(names_.TroubleOf("gpu.exmaple.com"), "") << "it went for good";
+}
+
+TEST_F(SourceNamesTest, OneThatWentBeforeItsTimeIsNotSaid) {
+  AddSource("gpu.exmaple.com");
+  loop_.Advance(20s);
+  source_->Stop();
+  loop_.Advance(10min);
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
 TEST_F(SourceNamesTest, OfADevicePluginsResourceNoDriverIsExpected) {
   AddSource("vendor.example/gpu");
   loop_.Advance(5min);

@@ -90,7 +90,10 @@ std::string UnshownText(const UnshownSign& sign, std::string_view where) {
                      sign.several_rules ? "" : "s", sign.looked_for);
 }
 
-ShownSigns::ShownSigns(const RuleTable& rules) : rules_(rules) {
+void ShownSigns::SetRules(const RuleTable& rules) {
+  rules_ = &rules;
+  own_.clear();
+  of_extended_.clear();
   for (const SignSpec& sign : rules.signs) {
     if (IsLookedFor(sign) && !RulesOf(sign, rules).empty()) own_.push_back(&sign);
   }
@@ -118,8 +121,8 @@ std::vector<UnshownSign> ShownSigns::Unshown() const {
   for (const SignSpec* sign : own_) {
     const bool shown = shown_.contains(sign->name);
     const bool expects = sign->file && !expected_.contains(sign->name);
-    const auto ids = !shown    ? RulesOf(*sign, rules_)
-                     : expects ? RulesWithExpected(*sign, rules_)
+    const auto ids = !shown    ? RulesOf(*sign, *rules_)
+                     : expects ? RulesWithExpected(*sign, *rules_)
                                : std::vector<std::string>();
     if (ids.empty()) continue;
     unshown.push_back(

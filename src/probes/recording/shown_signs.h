@@ -35,7 +35,9 @@ std::string UnshownText(const UnshownSign& sign, std::string_view where);
 class ShownSigns {
  public:
   // `rules` is lent and outlives this.
-  explicit ShownSigns(const RuleTable& rules);
+  explicit ShownSigns(const RuleTable& rules) { SetRules(rules); }
+  // Another table with the same signs, lent likewise; what was shown stays.
+  void SetRules(const RuleTable& rules);
 
   // Something that a device showed; what cannot be read is there.
   void Take(const Sign& sign);
@@ -47,7 +49,7 @@ class ShownSigns {
   std::vector<std::string> WithoutExtended(const std::vector<std::string>& devices) const;
 
  private:
-  const RuleTable& rules_;
+  const RuleTable* rules_ = nullptr;
   std::vector<const SignSpec*> own_;                     // that are looked for
   std::set<std::string, std::less<>> shown_, expected_;  // signs, and those with what to expect
   std::set<std::string, std::less<>> of_extended_;       // files of the table that is extended

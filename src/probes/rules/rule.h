@@ -267,7 +267,8 @@ struct Rule {
   Duration enter_for{};  // matches without a break for so long
   int count = 1;         // and so many times
   Duration window{};     // within this; zero: one after the other
-  // Only events with one detail (an NVLink's number) count together, and those without none.
+  // Only events with one detail (an NVLink's number) count together, and those without none; of
+  // those less than a minute apart the first.
   bool same_detail = false;
   std::optional<double> leave{};  // the threshold that ends a finding, on the good side of `match`
   std::string leave_unit{};       // where it is written, as Comparison::unit; "% of peers"

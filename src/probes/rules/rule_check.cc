@@ -138,6 +138,9 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
   if (event && rule.count > 1 && rule.window <= Duration::zero()) {
     faults.Add("window", "is missing: events are counted within a time");
+  } else if (event && rule.same_detail &&
+             rule.window < (rule.count - 1) * std::chrono::minutes(1)) {
+    faults.Add("window", "is too short: events of one detail count a minute apart");
   }
   if (rule.same_detail && (!event || rule.count == 1)) {
     faults.Add("same_detail", "is for events that are counted; say a count above 1");

@@ -223,9 +223,10 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     if (!MatchesEvent(rule, sign) || !ConditionHolds(device, rule)) continue;
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
-    if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
-    // The rule of each of them has its record; this one says something of all of them.
-    if (rule.same_detail && !TrackOf(device, index).finding()) continue;
+    const bool finds =
+        rule.state != HealthState::kHealthy && TrackOf(device, index).OnEvent(sign, at);
+    // Each of them has the record of another rule; this one's says that they are many of one part.
+    if (rule.same_detail && !finds) continue;
     const bool ended = Clear(device, rule, sign);
     if (sign.maybe_old && !ended) continue;
     Sign of_device = sign;

@@ -79,8 +79,8 @@ class RuleTrack {
   // "< baseline" the highest value seen on this device, for "… of peers" their median. May enter a
   // finding, begin or finish its end.
   void OnReading(const Sign& sign, double best, const Instant& at);
-  // An event that the rule matches. True when it counts (now, or as one of several).
-  void OnEvent(const Sign& sign, const Instant& at);
+  // An event that the rule matches. True when the finding begins with it.
+  bool OnEvent(const Sign& sign, const Instant& at);
   // The sign cannot be read, or the rule's condition does not hold: nothing new can be found.
   void Pause();
   // A finding that rests on a reading ends when the reading is lost; a kept one stays.

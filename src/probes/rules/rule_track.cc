@@ -17,6 +17,10 @@ constexpr int kSamplesPerWindow = 60;
 // Of all details together. The reader allows no count above it; a device has some dozen parts.
 constexpr std::size_t kHitsMax = 1024;
 
+// One fault of a part may be several lines of the kernel's log; those closer together are one
+// event.
+constexpr Duration kApart = std::chrono::minutes(1);
+
 bool SameText(const Comparison& comparison, const std::string& text) {
   const bool same = std::get<std::string>(comparison.with) == text;
   return same == (comparison.compare == Compare::kEqual);
@@ -139,21 +143,26 @@ RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
   return {time, at.now - std::max(Duration::zero(), at.wall - time)};
 }
 
-void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
+bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
   // Also of a finding that stands: each further event puts the end of its quiet time off.
   Hit hit = HitAt(sign.time, at);
   if (hit.time >= last_event_.time) last_event_ = hit;
-  if (finding_) return;
+  if (finding_) return false;
   if (rule_->same_detail) hit.detail = sign.detail;
   // Of which part it was nobody knows, so it makes no part worse.
   const bool counts = !rule_->same_detail || !hit.detail.empty();
   if (counts && Count(hit)) Enter(sign, sign.time);
   Settle(at);
+  return finding_.has_value();
 }
 
 bool RuleTrack::Count(const Hit& hit) {
-  hits_.push_back(hit);
   const auto together = [&hit](const Hit& each) { return each.detail == hit.detail; };
+  const auto same = [&](const Hit& each) {
+    return together(each) && std::chrono::abs(hit.at - each.at) < kApart;
+  };
+  if (rule_->same_detail && std::ranges::any_of(hits_, same)) return false;
+  hits_.push_back(hit);
   // The last `count` hits are enough to know whether so many lie within the window.
   if (std::ranges::count_if(hits_, together) > rule_->count) {
     hits_.erase(std::ranges::find_if(hits_, together));

@@ -10,6 +10,8 @@ namespace galen::probes {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Instant PartTime(Duration since_start) {
   return {Time(since_start), WallTime(1000h + since_start)};
@@ -41,18 +43,56 @@ class SameDetail : public ::testing::Test {
 };
 
 TEST_F(SameDetail, EventsOfSeveralLinksDoNotAddUp) {
-  for (const char* link : {"link 1", "link 2", "link 3", "link 1", "link 2", "link 3"}) {
-    Happen(track_, 1s, link);
+  for (const Duration when : {0min, 1min}) {
+    for (const char* link : {"link 1", "link 2", "link 3"}) Happen(track_, when, link);
   }
   EXPECT_FALSE(track_.finding());
-  Happen(track_, 2s, "link 2");
+  Happen(track_, 2min, "link 2");
   ASSERT_TRUE(track_.finding());
   EXPECT_EQ(track_.finding()->cause.message, "3 errors on link 2");
 }
 
 TEST_F(SameDetail, OnesOfNoKnownLinkCountForNone) {
-  for (int i = 0; i < 5; ++i) Happen(track_, 1s, "");
+  for (int i = 0; i < 5; ++i) Happen(track_, i * 1min, "");
   EXPECT_FALSE(track_.finding());
+}
+
+TEST_F(SameDetail, LinesOfOneMinuteAreOneEvent) {
+  for (const Duration when : {0s, 0s, 1s, 59s, 60s, 100s, 119s}) Happen(track_, when, "link 6");
+  EXPECT_FALSE(track_.finding());
+  Happen(track_, 120s, "link 6");
+  EXPECT_TRUE(track_.finding());
+}
+
+// By the engine: what a device's history and its metric of events get.
+TEST_F(SameDetail, OnlyTheEventThatBringsTheFindingIsARecordOfTheRule) {
+  RuleTable table;
+  table.signs = {{.name = "nvlink-hardware", .kind = SignKind::kEvent}};
+  table.rules = {ThreeOfOneLink()};
+  RuleEngine engine(table, {.driver = "gpu.example.com"});
+  engine.SetDevices({"gpu-0"}, PartTime(0s));
+  const auto records = [&](Duration when, const std::string& link) {
+    std::vector<std::string> messages;
+    for (const SignRecord& record : engine
+                                        .Evaluate({{.device = "gpu-0",
+                                                    .name = "nvlink-hardware",
+                                                    .value = 74.0,
+                                                    .detail = link,
+                                                    .time = PartTime(when).wall}},
+                                                  PartTime(when))
+                                        .records) {
+      messages.push_back(record.cause.message);
+    }
+    return messages;
+  };
+  for (const Duration when : {0s, 1s, 2s, 60s}) EXPECT_THAT(records(when, "link 6"), IsEmpty());
+  EXPECT_THAT(engine.Findings("gpu-0"), IsEmpty());
+  EXPECT_THAT(records(2min, "link 6"), ElementsAre("74 errors on link 6"));
+  EXPECT_EQ(engine.Findings("gpu-0").size(), 1u);
+  // One error of another link while that stands, and a further one of this.
+  EXPECT_THAT(records(3min, "link 3"), IsEmpty());
+  EXPECT_THAT(records(4min, "link 6"), IsEmpty());
+  EXPECT_EQ(engine.Snapshot().front().cause.message, "3 errors on link 6");
 }
 
 TEST_F(SameDetail, TheWindowIsThatOfTheLink) {
@@ -65,13 +105,13 @@ TEST_F(SameDetail, TheWindowIsThatOfTheLink) {
 
 TEST_F(SameDetail, ARestartForgetsNoneOfThem) {
   Happen(track_, 0s, "link 1");
-  Happen(track_, 1s, "link 2");
-  Happen(track_, 2s, "link 2");
+  Happen(track_, 1min, "link 2");
+  Happen(track_, 2min, "link 2");
   RuleTrack after(rule_);
-  after.Restore(track_.Save(), PartTime(10s));
-  Happen(after, 11s, "link 1");
+  after.Restore(track_.Save(), PartTime(3min));
+  Happen(after, 4min, "link 1");
   EXPECT_FALSE(after.finding());
-  Happen(after, 12s, "link 2");
+  Happen(after, 5min, "link 2");
   EXPECT_TRUE(after.finding());
 }
 
@@ -90,17 +130,20 @@ TEST_F(SameDetail, IsForEventsThatAreCounted) {
         .message();
   };
   EXPECT_EQ(fault("event", "count: 3, window: 1h, until: reset"), "");
+  EXPECT_EQ(fault("event", "count: 3, window: 2m, until: reset"), "");
+  EXPECT_THAT(fault("event", "count: 3, window: 90s, until: reset"),
+              ::testing::HasSubstr("a minute apart"));
   EXPECT_THAT(fault("event", "until: reset"), ::testing::HasSubstr("same_detail"));
   EXPECT_THAT(fault("reading", "count: 3"), ::testing::HasSubstr("same_detail"));
 }
 
 TEST_F(SameDetail, WhatOneLinkFloodsTheOthersKeep) {
-  Happen(track_, 0s, "link 1");
-  Happen(track_, 0s, "link 1");
+  Happen(track_, 0min, "link 1");
+  Happen(track_, 1min, "link 1");
   // Of each link the last ones are kept, however many there were.
-  for (int i = 0; i < 2; ++i) Happen(track_, 1s, "link 2");
-  for (int i = 0; i < 5000; ++i) Happen(track_, 1s, "");
-  Happen(track_, 2s, "link 1");
+  for (int i = 0; i < 2; ++i) Happen(track_, i * 1min, "link 2");
+  for (int i = 0; i < 5000; ++i) Happen(track_, 1min, "");
+  Happen(track_, 2min, "link 1");
   EXPECT_TRUE(track_.finding());
 }
 
