@@ -19,6 +19,28 @@ namespace fs = std::filesystem;
 // How many runs of one container that have not ended whole are kept in mind, to be removed later.
 constexpr int kSameNameMax = 16;
 
+// Neither throws, as the library's shorter forms do: a path too long or a link into itself is not
+// there.
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+bool IsGroupDirectory(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// What is in the directory, as far as it can be read: groups come and go meanwhile, and the one
+// that is read may go itself.
+std::vector<fs::path> GroupEntriesOf(const std::string& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  return entries;
+}
+
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -38,7 +60,7 @@ Status WriteValue(const std::string& path, const std::string& value) {
 
 void WriteIfThere(const std::string& path, const std::string& value) {
   // What it says then is the kernel's own limit, and the bound beside it holds.
-  if (fs::exists(path)) static_cast<void>(WriteValue(path, value));
+  if (IsThere(path)) static_cast<void>(WriteValue(path, value));
 }
 
 // One that is there already must be ours to use: another user's agent may have left it.
@@ -79,7 +101,7 @@ ControlGroups::ControlGroups(Places places, const std::string& name, Wanted want
   const std::string own = TextOf(places_.own_groups);
   const auto version1 = OwnPath(own, "memory");
   const auto version2 = OwnPath(own, "");
-  if (version1 && fs::is_directory(places_.cgroup_root + "/memory")) {
+  if (version1 && IsGroupDirectory(places_.cgroup_root + "/memory")) {
     UseVersion1(*version1);
     if (usable() && wanted_.processes) of_processes_ = TreeBeside(own, "pids");
     if (usable() && wanted_.processors) of_processors_ = TreeBeside(own, "cpu");
@@ -117,7 +139,7 @@ std::string ControlGroups::TreeBeside(const std::string& lines, const std::strin
 }
 
 void ControlGroups::UseVersion2(const std::string& own) {
-  const bool unified = fs::exists(places_.cgroup_root + "/cgroup.controllers");
+  const bool unified = IsThere(places_.cgroup_root + "/cgroup.controllers");
   const std::string base = places_.cgroup_root + (unified ? "" : "/unified") + own;
   if (const Status made = MakeGroup(base + "/" + name_); !made.ok()) {
     AddLimitation(made.message() + ": memory limits are not kept");
@@ -134,7 +156,7 @@ void ControlGroups::UseVersion2(const std::string& own) {
 void ControlGroups::MakeRoom(const std::string& base) {
   // The root of all groups has no such file, and may have processes. Others in our group are not
   // ours to move.
-  if (!fs::exists(base + "/cgroup.events")) return;
+  if (!IsThere(base + "/cgroup.events")) return;
   if (Members(base) != std::vector<pid_t>{::getpid()}) return;
   const std::string ours = base + "/" + name_ + ".self";
   Status moved = MakeGroup(ours);
@@ -192,7 +214,7 @@ StatusOr<std::string> ControlGroups::Make(const std::string& name,
                                           const ControlGroupBounds& bounds) const {
   std::string group = directory_ + "/" + name;
   // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
-  for (int number = 2; fs::exists(group) && !Remove(group); ++number) {
+  for (int number = 2; IsThere(group) && !Remove(group); ++number) {
     if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
     group = fmt::format("{}/{}-{}", directory_, name, number);
   }
@@ -244,29 +266,27 @@ void ControlGroups::RemoveAll() const {
 }
 
 void ControlGroups::EndLeftovers(const std::string& prefix) const {
-  std::error_code error;
   for (const std::string& tree : {directory_, of_processes_, of_processors_}) {
     if (tree.empty()) continue;
-    for (const auto& entry : fs::directory_iterator(fs::path(tree).parent_path(), error)) {
-      const std::string name = entry.path().filename();
+    for (const fs::path& entry : GroupEntriesOf(fs::path(tree).parent_path())) {
+      const std::string name = entry.filename();
       if (!name.starts_with(prefix)) continue;
       const pid_t maker = std::atoi(name.c_str() + prefix.size());
       if (maker <= 0 || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
-      for (const auto& group : fs::directory_iterator(entry.path(), error)) {
-        for (const pid_t pid : Members(group.path())) ::kill(pid, SIGKILL);
-        ::rmdir(group.path().c_str());
+      for (const fs::path& group : GroupEntriesOf(entry)) {
+        for (const pid_t pid : Members(group)) ::kill(pid, SIGKILL);
+        ::rmdir(group.c_str());
       }
-      ::rmdir(entry.path().c_str());
+      ::rmdir(entry.c_str());
     }
   }
 }
 
 std::vector<std::string> ControlGroups::All() const {
   std::vector<std::string> groups;
-  std::error_code error;
   if (!usable()) return groups;
-  for (const auto& entry : fs::directory_iterator(directory_, error)) {
-    if (entry.is_directory(error)) groups.push_back(entry.path());
+  for (const fs::path& entry : GroupEntriesOf(directory_)) {
+    if (IsGroupDirectory(entry)) groups.push_back(entry);
   }
   return groups;
 }

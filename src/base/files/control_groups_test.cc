@@ -185,5 +185,31 @@ TEST_F(ControlGroupsTest, SaysWhatAMachineDoesNotGive) {
   EXPECT_THAT(Make().limitation(), HasSubstr("no control groups"));
 }
 
+// A path that the system refuses to look at: the loop's thread has nobody who catches.
+TEST_F(ControlGroupsTest, PlacesThatCannotBeLookedAtAreAsIfNotThere) {
+  const std::string own = root() + "/own", far = root() + "/" + std::string(300, 'x');
+  for (const char* lines : {"5:memory:/\n", "0::/\n"}) {
+    Write("/own", lines);
+    const ControlGroups groups({.cgroup_root = far, .own_groups = own}, "galen-1",
+                               {.processes = true, .processors = true, .make_room = true});
+    EXPECT_FALSE(groups.usable());
+    EXPECT_NE(groups.limitation(), "");
+    groups.EndLeftovers("galen-");
+    EXPECT_THAT(groups.All(), ElementsAre());
+  }
+}
+
+TEST_F(ControlGroupsTest, ANameThatCannotBeLookedAtIsAnErrorAndTheRestOfGroupsStay) {
+  Write("/own", "5:memory:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups groups = Make();
+  EXPECT_FALSE(groups.Make(std::string(300, 'x'), {}).ok());
+  // Links into themselves among what there is.
+  fs::create_symlink("loop", root() + "/cgroup/memory/galen-1/loop");
+  fs::create_symlink("galen-2147483600", root() + "/cgroup/memory/galen-2147483600");
+  groups.EndLeftovers("galen-");
+  EXPECT_THAT(groups.All(), ElementsAre());
+}
+
 }  // namespace
 }  // namespace galen
