@@ -1,15 +1,21 @@
 #include "base/files/control_groups.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
+
+#include "base/fd.h"
 
 namespace galen {
 namespace {
@@ -18,6 +24,11 @@ namespace fs = std::filesystem;
 
 // How many runs of one container that have not ended whole are kept in mind, to be removed later.
 constexpr int kSameNameMax = 16;
+// Looks at a group whose processes are killed one by one, as long as each finds new ones: where
+// nothing bounds how many there may be, one that forks without end is not followed for ever.
+constexpr int kKillLooksMax = 16;
+// Descriptors that they are held by at a time.
+constexpr std::size_t kHandlesMax = 64;
 
 // Neither throws, as the library's shorter forms do: a path too long or a link into itself is not
 // there.
@@ -94,6 +105,57 @@ std::uint64_t CountOf(const std::string& lines, std::string_view key) {
   return 0;
 }
 
+// The numbers of its processes; 0 is one that has none here, of another namespace.
+std::vector<pid_t> NumbersIn(const std::string& directory) {
+  std::istringstream text(TextOf(directory + "/cgroup.procs"));
+  std::vector<pid_t> numbers;
+  for (pid_t pid = 0; text >> pid;) numbers.push_back(pid);
+  return numbers;
+}
+
+// To a signal 0 means our own process group, and -1 everybody.
+std::vector<pid_t> MembersOf(const std::string& directory) {
+  std::vector<pid_t> members = NumbersIn(directory);
+  std::erase_if(members, [](pid_t pid) { return pid <= 0; });
+  return members;
+}
+
+// Kills what is in it now, but not ourselves and none of `killed`, to which it adds them. False
+// when it found no more.
+bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
+  std::vector<pid_t> found = MembersOf(directory);
+  std::erase_if(found, [&](pid_t pid) { return pid == ::getpid() || killed.contains(pid); });
+  for (std::size_t from = 0; from < found.size(); from += kHandlesMax) {
+    std::map<pid_t, Fd> handles;
+    for (std::size_t i = from; i < std::min(found.size(), from + kHandlesMax); ++i) {
+      // By number: this C library declares neither function for C++.
+      handles[found[i]] = Fd(static_cast<int>(::syscall(SYS_pidfd_open, found[i], 0)));
+    }
+    // First the handle, then the look: whoever has the number at the look, the handle's process is
+    // either that one or gone.
+    for (const pid_t pid : MembersOf(directory)) {
+      const auto it = handles.find(pid);
+      if (it == handles.end() || !it->second) continue;
+      ::syscall(SYS_pidfd_send_signal, it->second.get(), SIGKILL, nullptr, 0);
+    }
+  }
+  killed.insert(found.begin(), found.end());
+  return !found.empty();
+}
+
+void KillMembers(const std::string& directory) {
+  const std::vector<pid_t> members = NumbersIn(directory);
+  if (members.empty()) return;
+  // Version 2, Linux 5.14: all at once, with what they start meanwhile.
+  const bool with_us = std::ranges::find(members, ::getpid()) != members.end();
+  const std::string at_once = directory + "/cgroup.kill";
+  if (!with_us && IsThere(at_once) && WriteValue(at_once, "1").ok()) return;
+  WriteIfThere(directory + "/pids.max", "0");  // what is killed starts no more
+  std::set<pid_t> killed;
+  for (int look = 0; look < kKillLooksMax && KillMore(directory, killed); ++look) {
+  }
+}
+
 }  // namespace
 
 ControlGroups::ControlGroups(Places places, const std::string& name, Wanted wanted)
@@ -157,7 +219,7 @@ void ControlGroups::MakeRoom(const std::string& base) {
   // The root of all groups has no such file, and may have processes. Others in our group are not
   // ours to move.
   if (!IsThere(base + "/cgroup.events")) return;
-  if (Members(base) != std::vector<pid_t>{::getpid()}) return;
+  if (NumbersIn(base) != std::vector<pid_t>{::getpid()}) return;
   const std::string ours = base + "/" + name_ + ".self";
   Status moved = MakeGroup(ours);
   if (moved.ok()) moved = WriteValue(ours + "/cgroup.procs", std::to_string(::getpid()));
@@ -246,10 +308,13 @@ bool ControlGroups::RanOutOfMemory(const std::string& group) const {
 }
 
 std::vector<pid_t> ControlGroups::Members(const std::string& group) const {
-  std::istringstream text(TextOf(group + "/cgroup.procs"));
-  std::vector<pid_t> members;
-  for (pid_t pid = 0; text >> pid;) members.push_back(pid);
-  return members;
+  return MembersOf(group);
+}
+
+void ControlGroups::EndMembers(const std::string& group) const {
+  // The tree that bounds their number first, in which they are all.
+  if (!of_processes_.empty() && !version2_) KillMembers(In(of_processes_, group));
+  for (const std::string& tree : Trees(group)) KillMembers(tree);
 }
 
 bool ControlGroups::Remove(const std::string& group) const {
@@ -266,7 +331,7 @@ void ControlGroups::RemoveAll() const {
 }
 
 void ControlGroups::EndLeftovers(const std::string& prefix) const {
-  for (const std::string& tree : {directory_, of_processes_, of_processors_}) {
+  for (const std::string& tree : {of_processes_, directory_, of_processors_}) {
     if (tree.empty()) continue;
     for (const fs::path& entry : GroupEntriesOf(fs::path(tree).parent_path())) {
       const std::string name = entry.filename();
@@ -274,7 +339,7 @@ void ControlGroups::EndLeftovers(const std::string& prefix) const {
       const pid_t maker = std::atoi(name.c_str() + prefix.size());
       if (maker <= 0 || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
       for (const fs::path& group : GroupEntriesOf(entry)) {
-        for (const pid_t pid : Members(group)) ::kill(pid, SIGKILL);
+        KillMembers(group);
         ::rmdir(group.c_str());
       }
       ::rmdir(entry.c_str());

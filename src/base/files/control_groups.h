@@ -64,8 +64,12 @@ class ControlGroups {
   bool RanOutOfMemory(const std::string& group) const;
   // Whether a process or thread could not be made since the group had as many as it may.
   bool RanOutOfProcesses(const std::string& group) const;
-  // Processes in it now.
+  // Processes in it now that have a number here.
   std::vector<pid_t> Members(const std::string& group) const;
+  // Kills every process in it but ourselves, by what means that process and no other that has its
+  // number by then. They go a little later. Where the kernel cannot kill a group as one, what forks
+  // without end may have some left: call it again.
+  void EndMembers(const std::string& group) const;
   // Removes it; false for one that stays, since it still has processes.
   bool Remove(const std::string& group) const;
   // At the end: removes every group that has no processes, and the one of all after them.

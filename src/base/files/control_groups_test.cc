@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -144,6 +145,9 @@ TEST_F(ControlGroupsTest, MakesRoomOnlyWhereItIsAloneInItsGroup) {
   MakeBounding();
   const std::string ours = root() + "/cgroup/driver.slice/galen-1.self";
   EXPECT_FALSE(fs::exists(ours));
+  Write("/cgroup/driver.slice/cgroup.procs", self + "\n0\n");
+  MakeBounding();
+  EXPECT_FALSE(fs::exists(ours)) << "one of another namespace is another";
   Write("/cgroup/driver.slice/cgroup.procs", self + "\n");
   MakeBounding();
   EXPECT_EQ(Read(ours + "/cgroup.procs"), self);
@@ -183,6 +187,70 @@ TEST_F(ControlGroupsTest, SaysWhatAMachineDoesNotGive) {
   EXPECT_THAT(refused.limitation(), HasSubstr("make the control group"));
   Write("/own", "");
   EXPECT_THAT(Make().limitation(), HasSubstr("no control groups"));
+}
+
+// A process of another namespace shows as 0, which to a signal is all of our own process group.
+TEST_F(ControlGroupsTest, ProcessesWithoutANumberAreNoMembersAndNobodyElseIsSignalled) {
+  Write("/own", "5:memory:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups groups = Make();
+  const std::string group = groups.Make("run-0", {}).value();
+  std::ofstream(group + "/cgroup.procs") << "0\n" << ::getpid() << "\n-1\n";
+  EXPECT_THAT(groups.Members(group), ElementsAre(::getpid()));
+  groups.EndMembers(group);
+}
+
+// By what the kernel has for it, unless we are among them.
+TEST_F(ControlGroupsTest, AGroupOfVersionTwoIsKilledAsOne) {
+  Write("/own", "0::/\n");
+  Write("/cgroup/cgroup.controllers", "");
+  const ControlGroups groups = Make();
+  const std::string group = groups.Make("run-0", {}).value();
+  std::ofstream(group + "/cgroup.kill") << "";
+  std::ofstream(group + "/cgroup.procs") << "0\n";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(group + "/cgroup.kill"), "1");
+  std::ofstream(group + "/cgroup.procs") << ::getpid() << "\n";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(group + "/cgroup.kill"), "1");
+}
+
+TEST_F(ControlGroupsTest, ElseItMayStartNoMoreBeforeItIsKilled) {
+  Write("/own", "5:memory:/\n4:pids:/\n");
+  for (const char* tree : {"/memory", "/pids"}) fs::create_directories(root() + "/cgroup" + tree);
+  const ControlGroups groups = MakeBounding();
+  const std::string group = groups.Make("run-0", {}).value();
+  const std::string pids = root() + "/cgroup/pids/galen-1/run-0";
+  std::ofstream(pids + "/pids.max") << "";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(pids + "/pids.max"), "") << "it has none";
+  std::ofstream(pids + "/cgroup.procs") << "0\n";
+  groups.EndMembers(group);
+  EXPECT_THAT(Read(pids + "/pids.max"), ::testing::StartsWith("0"));
+}
+
+// On this machine's own groups of version 1, where it has some for us: each process starts the next
+// one and is gone before its number is used.
+TEST_F(ControlGroupsTest, WhatForksWithoutEndEndsAtOneCall) {
+  const ControlGroups groups({}, fmt::format("galen-test-{}", ::getpid()),
+                             {.processes = true, .processors = false});
+  if (!groups.usable() || !groups.limitation().empty()) return;  // as for another user than root
+  const std::string group = groups.Make("run-0", {.processes = 64}).value();
+  std::string join;
+  for (const std::string& file : groups.JoinFiles(group)) join += "echo $$ >" + file + "; ";
+  // Chains with an end, should they not be killed.
+  const std::string chain =
+      "f() { [ $1 -gt 0 ] && f $(($1-1)) & }; "
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do f 5000; done";
+  ASSERT_EQ(::system(("setsid sh -c '" + join + chain + "' </dev/null >/dev/null 2>&1").c_str()),
+            0);
+  EXPECT_THAT(groups.Members(group), ::testing::Not(::testing::IsEmpty()));
+  groups.EndMembers(group);
+  // What was killed goes when the kernel comes to it.
+  bool removed = false;
+  for (int look = 0; look < 5000 && !(removed = groups.Remove(group)); ++look) ::usleep(1000);
+  EXPECT_TRUE(removed);
+  EXPECT_TRUE(groups.Remove(group.substr(0, group.rfind('/'))));
 }
 
 // A path that the system refuses to look at: the loop's thread has nobody who catches.
