@@ -81,16 +81,25 @@ Status MakeGroup(const std::string& directory) {
   return ErrnoStatus(errno, "make the control group " + directory);
 }
 
-// The path of the line whose controllers are `wanted` ("" is version 2's); nullopt without one.
-std::optional<std::string> OwnPath(const std::string& lines, std::string_view wanted) {
+// A line of our own groups.
+struct OwnGroup {
+  std::string controllers;  // as "cpu,cpuacct": of version 1 several may be together
+  std::string path;         // "" for the root
+};
+
+// That of a controller ("" is version 2's); nullopt without one.
+std::optional<OwnGroup> OwnGroupOf(const std::string& lines, std::string_view controller) {
   std::istringstream text(lines);
   for (std::string line; std::getline(text, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    if (line.substr(first + 1, second - first - 1) != wanted) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (("," + controllers + ",").find(fmt::format(",{},", controller)) == std::string::npos) {
+      continue;
+    }
     const std::string path = line.substr(second + 1);
-    return path == "/" ? "" : path;
+    return OwnGroup{controllers, path == "/" ? "" : path};
   }
   return std::nullopt;
 }
@@ -161,14 +170,14 @@ void KillMembers(const std::string& directory) {
 ControlGroups::ControlGroups(Places places, const std::string& name, Wanted wanted)
     : places_(std::move(places)), name_(name), wanted_(wanted) {
   const std::string own = TextOf(places_.own_groups);
-  const auto version1 = OwnPath(own, "memory");
-  const auto version2 = OwnPath(own, "");
+  const auto version1 = OwnGroupOf(own, "memory");
+  const auto version2 = OwnGroupOf(own, "");
   if (version1 && IsGroupDirectory(places_.cgroup_root + "/memory")) {
-    UseVersion1(*version1);
+    UseVersion1(version1->path);
     if (usable() && wanted_.processes) of_processes_ = TreeBeside(own, "pids");
     if (usable() && wanted_.processors) of_processors_ = TreeBeside(own, "cpu");
   } else if (version2) {
-    UseVersion2(*version2);
+    UseVersion2(version2->path);
   } else {
     limitation_ =
         "this machine shows no control groups: memory limits are not kept and a process "
@@ -191,10 +200,16 @@ void ControlGroups::UseVersion1(const std::string& own) {
 }
 
 std::string ControlGroups::TreeBeside(const std::string& lines, const std::string& controller) {
-  const auto own = OwnPath(lines, controller);
-  std::string directory = places_.cgroup_root + "/" + controller + own.value_or("") + "/" + name_;
-  const Status made =
-      own ? MakeGroup(directory) : NotFound("this machine has no control groups of {}", controller);
+  const std::optional<OwnGroup> own = OwnGroupOf(lines, controller);
+  std::string directory;
+  Status made = NotFound("this machine has no control groups of {}", controller);
+  if (own) {
+    // A tree of several has a link for each, but not everywhere.
+    std::string tree = places_.cgroup_root + "/" + controller;
+    if (!IsGroupDirectory(tree)) tree = places_.cgroup_root + "/" + own->controllers;
+    directory = tree + own->path + "/" + name_;
+    made = MakeGroup(directory);
+  }
   if (made.ok()) return directory;
   AddLimitation(fmt::format("{}: limits of {} are not kept", made.message(), controller));
   return "";

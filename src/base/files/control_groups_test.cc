@@ -119,6 +119,24 @@ TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsInTheTreesOfVersionOne) {
   EXPECT_TRUE(groups.RanOutOfProcesses(*group));
 }
 
+// As on most machines with version 1: one tree has both, and mostly links to it.
+TEST_F(ControlGroupsTest, ControllersThatShareATreeAreFoundInIt) {
+  Write("/own", "5:memory:/\n4:pids:/\n3:cpuset:/no\n2:cpu,cpuacct:/driver\n1:name=systemd:/\n");
+  for (const char* place : {"/memory", "/pids", "/cpu,cpuacct/driver"}) {
+    fs::create_directories(root() + "/cgroup" + place);
+  }
+  for (const bool linked : {false, true}) {
+    if (linked) fs::create_directory_symlink("cpu,cpuacct", root() + "/cgroup/cpu");
+    const ControlGroups groups = MakeBounding();
+    EXPECT_EQ(groups.limitation(), "");
+    const auto group = groups.Make(linked ? "run-1" : "run-0", {.processors = 0.5});
+    ASSERT_TRUE(group.ok()) << ToString(group.status());
+    EXPECT_EQ(Read(root() + "/cgroup/cpu,cpuacct/driver/galen-1" +
+                   group->substr(group->rfind('/')) + "/cpu.cfs_quota_us"),
+              "50000");
+  }
+}
+
 TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsByVersionTwo) {
   Write("/own", "0::/driver.slice\n");
   Write("/cgroup/cgroup.controllers", "cpu memory pids");
