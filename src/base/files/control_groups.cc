@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -263,32 +264,53 @@ std::vector<std::string> ControlGroups::Trees(const std::string& group) const {
   return trees;
 }
 
-Status ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds) const {
+void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds,
+                          RefusedBounds& refused) const {
+  const auto set = [&refused](const std::string& path, const std::string& value) {
+    const Status done = WriteValue(path, value);
+    if (!done.ok()) refused.why.push_back(done);
+    return done.ok();
+  };
   if (bounds.memory_bytes && bounds_memory_) {
-    RETURN_IF_ERROR(WriteValue(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"),
-                               std::to_string(*bounds.memory_bytes)));
+    const std::string bytes = std::to_string(*bounds.memory_bytes);
+    refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
     // Else what does not fit goes there. A kernel without swap has no such file.
     if (version2_) {
       WriteIfThere(group + "/memory.swap.max", "0");
     } else {
-      WriteIfThere(group + "/memory.memsw.limit_in_bytes", std::to_string(*bounds.memory_bytes));
+      WriteIfThere(group + "/memory.memsw.limit_in_bytes", bytes);
     }
   }
   if (bounds.processes && !of_processes_.empty()) {
-    RETURN_IF_ERROR(
-        WriteValue(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes)));
+    set(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes));
   }
-  if (!bounds.processors || of_processors_.empty()) return OkStatus();
+  if (!bounds.processors || of_processors_.empty()) return;
   constexpr int kPeriod = 100'000;  // microseconds, the kernel's own
-  const int quota = static_cast<int>(*bounds.processors * kPeriod);
   const std::string directory = In(of_processors_, group);
-  if (version2_) return WriteValue(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
-  RETURN_IF_ERROR(WriteValue(directory + "/cpu.cfs_period_us", std::to_string(kPeriod)));
-  return WriteValue(directory + "/cpu.cfs_quota_us", std::to_string(quota));
+  if (version2_) {
+    const int quota = static_cast<int>(*bounds.processors * kPeriod);
+    set(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
+    return;
+  }
+  const int quota = static_cast<int>(std::min(*bounds.processors, ProcessorsAbove()) * kPeriod);
+  if (set(directory + "/cpu.cfs_period_us", std::to_string(kPeriod))) {
+    set(directory + "/cpu.cfs_quota_us", std::to_string(quota));
+  }
 }
 
-StatusOr<std::string> ControlGroups::Make(const std::string& name,
-                                          const ControlGroupBounds& bounds) const {
+double ControlGroups::ProcessorsAbove() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (fs::path above = fs::path(of_processors_).parent_path();
+       above.native().size() > places_.cgroup_root.size(); above = above.parent_path()) {
+    const double quota = std::atof(TextOf(above / "cpu.cfs_quota_us").c_str());
+    const double period = std::atof(TextOf(above / "cpu.cfs_period_us").c_str());
+    if (quota > 0 && period > 0) least = std::min(least, quota / period);  // -1: unbounded
+  }
+  return least;
+}
+
+StatusOr<std::string> ControlGroups::Make(const std::string& name, const ControlGroupBounds& bounds,
+                                          RefusedBounds* refused) const {
   std::string group = directory_ + "/" + name;
   // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
   for (int number = 2; IsThere(group) && !Remove(group); ++number) {
@@ -299,7 +321,13 @@ StatusOr<std::string> ControlGroups::Make(const std::string& name,
   for (const std::string& tree : Trees(group)) {
     if (made.ok()) made = MakeGroup(tree);
   }
-  if (made.ok()) made = Bound(group, bounds);
+  RefusedBounds some;
+  if (made.ok()) Bound(group, bounds, some);
+  if (refused != nullptr) {
+    *refused = std::move(some);
+  } else if (!some.why.empty()) {
+    made = some.why.front();
+  }
   if (made.ok()) return group;
   Remove(group);
   return made;

@@ -27,6 +27,12 @@ struct ControlGroupBounds {
   bool operator==(const ControlGroupBounds&) const = default;
 };
 
+// Those of one group that the kernel did not take.
+struct RefusedBounds {
+  bool memory = false;
+  std::vector<Status> why{};
+};
+
 class ControlGroups {
  public:
   // Where things are; another root in tests.
@@ -56,8 +62,10 @@ class ControlGroups {
 
   // A group of that name, empty and with those bounds of which this machine gives the controller;
   // its directory. Where one of the name still has processes, another with a number behind it. An
-  // error leaves none.
-  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds) const;
+  // error leaves none. A bound that the kernel refuses is one, unless the caller asks for those:
+  // then the others hold.
+  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds,
+                             RefusedBounds* refused = nullptr) const;
   // Files into which a process's number is written to put it into the group.
   std::vector<std::string> JoinFiles(const std::string& group) const;
   // Whether the kernel killed a process of it for want of memory.
@@ -95,7 +103,10 @@ class ControlGroups {
   std::string In(const std::string& tree, const std::string& group) const;
   // All of its directories, the one that names it first.
   std::vector<std::string> Trees(const std::string& group) const;
-  Status Bound(const std::string& group, const ControlGroupBounds& bounds) const;
+  void Bound(const std::string& group, const ControlGroupBounds& bounds,
+             RefusedBounds& refused) const;
+  // Of version 1, which refuses a group more than those above it may use: what they may.
+  double ProcessorsAbove() const;
 
   const Places places_;
   const std::string name_;

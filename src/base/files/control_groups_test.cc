@@ -119,6 +119,41 @@ TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsInTheTreesOfVersionOne) {
   EXPECT_TRUE(groups.RanOutOfProcesses(*group));
 }
 
+// What the kernel refuses, as a directory in a file's place does.
+TEST_F(ControlGroupsTest, ABoundThatIsRefusedLeavesTheOthers) {
+  Write("/own", "5:memory:/\n4:pids:/\n3:cpu:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  fs::create_directories(root() + "/cgroup/pids/galen-1/run-0/pids.max");
+  fs::create_directories(root() + "/cgroup/cpu");
+  const ControlGroups groups = MakeBounding();
+  RefusedBounds refused;
+  const auto group = groups.Make("run-0", {4096, 32, 1.0}, &refused);
+  ASSERT_TRUE(group.ok()) << ToString(group.status());
+  ASSERT_EQ(refused.why.size(), 1u);
+  EXPECT_THAT(refused.why[0].message(), HasSubstr("pids.max"));
+  EXPECT_FALSE(refused.memory);
+  EXPECT_EQ(Read(*group + "/memory.limit_in_bytes"), "4096");
+  EXPECT_EQ(Read(root() + "/cgroup/cpu/galen-1/run-0/cpu.cfs_quota_us"), "100000");
+  fs::create_directories(root() + "/cgroup/pids/galen-1/run-1/pids.max");
+  EXPECT_FALSE(groups.Make("run-1", {4096, 32, 1.0}).ok()) << "nobody asks which";
+}
+
+// Version 1 refuses a group more of the processors than what is above it has.
+TEST_F(ControlGroupsTest, ProcessorsOfVersionOneAreNoMoreThanThoseAbove) {
+  Write("/own", "5:memory:/\n3:cpu:/pod/driver\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  Write("/cgroup/cpu/pod/cpu.cfs_quota_us", "50000\n");
+  Write("/cgroup/cpu/pod/cpu.cfs_period_us", "200000\n");
+  Write("/cgroup/cpu/pod/driver/cpu.cfs_quota_us", "-1\n");
+  Write("/cgroup/cpu/pod/driver/cpu.cfs_period_us", "100000\n");
+  const ControlGroups groups = MakeBounding();
+  ASSERT_TRUE(groups.Make("run-0", {.processors = 1.0}).ok());
+  const std::string made = root() + "/cgroup/cpu/pod/driver/galen-1/";
+  EXPECT_EQ(Read(made + "run-0/cpu.cfs_quota_us"), "25000");
+  ASSERT_TRUE(groups.Make("run-1", {.processors = 0.125}).ok());
+  EXPECT_EQ(Read(made + "run-1/cpu.cfs_quota_us"), "12500");
+}
+
 // As on most machines with version 1: one tree has both, and mostly links to it.
 TEST_F(ControlGroupsTest, ControllersThatShareATreeAreFoundInIt) {
   Write("/own", "5:memory:/\n4:pids:/\n3:cpuset:/no\n2:cpu,cpuacct:/driver\n1:name=systemd:/\n");

@@ -118,14 +118,23 @@ void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
         {{"groups", ended_groups_.size()}, {"first", ended_groups_.front()}});
     return;
   }
-  StatusOr<std::string> group =
-      groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,
-                                                .processes = kCommandProcessesMax,
-                                                .processors = kCommandProcessorsMax});
+  RefusedBounds refused;
+  StatusOr<std::string> group = groups_->Make(fmt::format("run-{}", id),
+                                              {.memory_bytes = kCommandMemoryBytesMax,
+                                               .processes = kCommandProcessesMax,
+                                               .processors = kCommandProcessorsMax},
+                                              &refused);
+  for (const Status& why : refused.why) {
+    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
+  }
   // Then it has the limits of each of its processes.
-  if (!group.ok()) return;
+  if (!group.ok()) {
+    WarnOnce("a command got no control group: each of its processes has limits of its own",
+             {{"error", group.status().message()}});
+    return;
+  }
   confinement.join = groups_->JoinFiles(*group);
-  confinement.joined_bounds_memory = groups_->bounds_memory();
+  confinement.joined_bounds_memory = groups_->bounds_memory() && !refused.memory;
   running_.at(id).group = *std::move(group);
 }
 

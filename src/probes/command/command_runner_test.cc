@@ -289,6 +289,15 @@ TEST_F(GroupedCommandTest, WhatLeavesTheSessionEndsByItsGroup) {
   EXPECT_TRUE(Ends(end.output));
 }
 
+TEST_F(GroupedCommandTest, OfALimitThatIsRefusedTheLogSaysOnceAndTheOthersHold) {
+  for (const int run : {0, 1}) {
+    std::filesystem::create_directories(Group("cpu", run) + "/cpu.cfs_quota_us");
+    EXPECT_EQ(Run("exit 0").how, How::kExited);
+    EXPECT_EQ(TextOf(Group("pids", run) + "/pids.max"), std::to_string(kCommandProcessesMax));
+  }
+  EXPECT_THAT(lines_, ::testing::ElementsAre(::testing::HasSubstr("refused")));
+}
+
 // These groups always stay, as those with a process that the kernel does not let go.
 TEST_F(GroupedCommandTest, WhatIsFoundInAGroupAfterItsRunEndsAtTheNext) {
   Run("exit 0");
