@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -301,7 +302,9 @@ TEST_F(ControlGroupsTest, WhatForksWithoutEndEndsAtOneCall) {
   groups.EndMembers(group);
   // What was killed goes when the kernel comes to it.
   bool removed = false;
-  for (int look = 0; look < 5000 && !(removed = groups.Remove(group)); ++look) ::usleep(1000);
+  for (int look = 0; look < 5000 && !(removed = groups.Remove(group)); ++look) {
+    ::poll(nullptr, 0, 1);
+  }
   EXPECT_TRUE(removed);
   EXPECT_TRUE(groups.Remove(group.substr(0, group.rfind('/'))));
 }
