@@ -275,11 +275,8 @@ void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bo
     const std::string bytes = std::to_string(*bounds.memory_bytes);
     refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
     // Else what does not fit goes there. A kernel without swap has no such file.
-    if (version2_) {
-      WriteIfThere(group + "/memory.swap.max", "0");
-    } else {
-      WriteIfThere(group + "/memory.memsw.limit_in_bytes", bytes);
-    }
+    WriteIfThere(group + (version2_ ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes"),
+                 version2_ ? "0" : bytes);
   }
   if (bounds.processes && !of_processes_.empty()) {
     set(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes));
@@ -287,19 +284,17 @@ void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bo
   if (!bounds.processors || of_processors_.empty()) return;
   constexpr int kPeriod = 100'000;  // microseconds, the kernel's own
   const std::string directory = In(of_processors_, group);
-  if (version2_) {
-    const int quota = static_cast<int>(*bounds.processors * kPeriod);
-    set(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
-    return;
-  }
   const int quota = static_cast<int>(std::min(*bounds.processors, ProcessorsAbove()) * kPeriod);
-  if (set(directory + "/cpu.cfs_period_us", std::to_string(kPeriod))) {
+  if (version2_) {
+    set(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
+  } else if (set(directory + "/cpu.cfs_period_us", std::to_string(kPeriod))) {
     set(directory + "/cpu.cfs_quota_us", std::to_string(quota));
   }
 }
 
 double ControlGroups::ProcessorsAbove() const {
   double least = std::numeric_limits<double>::infinity();
+  if (version2_) return least;
   for (fs::path above = fs::path(of_processors_).parent_path();
        above.native().size() > places_.cgroup_root.size(); above = above.parent_path()) {
     const double quota = std::atof(TextOf(above / "cpu.cfs_quota_us").c_str());

@@ -105,7 +105,7 @@ class ControlGroups {
   std::vector<std::string> Trees(const std::string& group) const;
   void Bound(const std::string& group, const ControlGroupBounds& bounds,
              RefusedBounds& refused) const;
-  // Of version 1, which refuses a group more than those above it may use: what they may.
+  // Version 1 refuses a group more than those above it may use: what they may.
   double ProcessorsAbove() const;
 
   const Places places_;
