@@ -271,7 +271,7 @@ std::unique_ptr<probes::CommandRunner> Program::MakeRunner() {
         "commands run without some of their limits: each process has its own of memory and time",
         {{"missing", groups->limitation()}});
   }
-  return probes::MakeCommandRunner(inside_.loop, std::move(groups));
+  return probes::MakeCommandRunner(inside_.loop, std::move(groups), inside_.log);
 }
 
 Status Program::Prepare() {

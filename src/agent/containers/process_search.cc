@@ -53,8 +53,9 @@ int SignalThese(const std::vector<pid_t>& pids, int signal, const IsMeant& is_me
 std::vector<pid_t> AllProcesses() {
   std::vector<pid_t> pids;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+  // Step by step, since a loop over a range would throw.
+  for (fs::directory_iterator it("/proc", error), none; !error && it != none; it.increment(error)) {
+    const std::string name = it->path().filename();
     pid_t pid = 0;
     const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (fault == std::errc() && end == name.data() + name.size()) pids.push_back(pid);

@@ -1,15 +1,22 @@
 #include "base/files/control_groups.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
+
+#include "base/fd.h"
 
 namespace galen {
 namespace {
@@ -18,6 +25,33 @@ namespace fs = std::filesystem;
 
 // How many runs of one container that have not ended whole are kept in mind, to be removed later.
 constexpr int kSameNameMax = 16;
+// Looks at a group whose processes are killed one by one, as long as each finds new ones: where
+// nothing bounds how many there may be, one that forks without end is not followed for ever.
+constexpr int kKillLooksMax = 16;
+// Descriptors that they are held by at a time.
+constexpr std::size_t kHandlesMax = 64;
+
+// Neither throws, as the library's shorter forms do: a path too long or a link into itself is not
+// there.
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+bool IsGroupDirectory(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// What is in the directory, as far as it can be read: groups come and go meanwhile, and the one
+// that is read may go itself.
+std::vector<fs::path> GroupEntriesOf(const std::string& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  return entries;
+}
 
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -38,7 +72,7 @@ Status WriteValue(const std::string& path, const std::string& value) {
 
 void WriteIfThere(const std::string& path, const std::string& value) {
   // What it says then is the kernel's own limit, and the bound beside it holds.
-  if (fs::exists(path)) static_cast<void>(WriteValue(path, value));
+  if (IsThere(path)) static_cast<void>(WriteValue(path, value));
 }
 
 // One that is there already must be ours to use: another user's agent may have left it.
@@ -48,16 +82,25 @@ Status MakeGroup(const std::string& directory) {
   return ErrnoStatus(errno, "make the control group " + directory);
 }
 
-// The path of the line whose controllers are `wanted` ("" is version 2's); nullopt without one.
-std::optional<std::string> OwnPath(const std::string& lines, std::string_view wanted) {
+// A line of our own groups.
+struct OwnGroup {
+  std::string controllers;  // as "cpu,cpuacct": of version 1 several may be together
+  std::string path;         // "" for the root
+};
+
+// That of a controller ("" is version 2's); nullopt without one.
+std::optional<OwnGroup> OwnGroupOf(const std::string& lines, std::string_view controller) {
   std::istringstream text(lines);
   for (std::string line; std::getline(text, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    if (line.substr(first + 1, second - first - 1) != wanted) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (("," + controllers + ",").find(fmt::format(",{},", controller)) == std::string::npos) {
+      continue;
+    }
     const std::string path = line.substr(second + 1);
-    return path == "/" ? "" : path;
+    return OwnGroup{controllers, path == "/" ? "" : path};
   }
   return std::nullopt;
 }
@@ -72,19 +115,70 @@ std::uint64_t CountOf(const std::string& lines, std::string_view key) {
   return 0;
 }
 
+// The numbers of its processes; 0 is one that has none here, of another namespace.
+std::vector<pid_t> NumbersIn(const std::string& directory) {
+  std::istringstream text(TextOf(directory + "/cgroup.procs"));
+  std::vector<pid_t> numbers;
+  for (pid_t pid = 0; text >> pid;) numbers.push_back(pid);
+  return numbers;
+}
+
+// To a signal 0 means our own process group, and -1 everybody.
+std::vector<pid_t> MembersOf(const std::string& directory) {
+  std::vector<pid_t> members = NumbersIn(directory);
+  std::erase_if(members, [](pid_t pid) { return pid <= 0; });
+  return members;
+}
+
+// Kills what is in it now, but not ourselves and none of `killed`, to which it adds them. False
+// when it found no more.
+bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
+  std::vector<pid_t> found = MembersOf(directory);
+  std::erase_if(found, [&](pid_t pid) { return pid == ::getpid() || killed.contains(pid); });
+  for (std::size_t from = 0; from < found.size(); from += kHandlesMax) {
+    std::map<pid_t, Fd> handles;
+    for (std::size_t i = from; i < std::min(found.size(), from + kHandlesMax); ++i) {
+      // By number: this C library declares neither function for C++.
+      handles[found[i]] = Fd(static_cast<int>(::syscall(SYS_pidfd_open, found[i], 0)));
+    }
+    // First the handle, then the look: whoever has the number at the look, the handle's process is
+    // either that one or gone.
+    for (const pid_t pid : MembersOf(directory)) {
+      const auto it = handles.find(pid);
+      if (it == handles.end() || !it->second) continue;
+      ::syscall(SYS_pidfd_send_signal, it->second.get(), SIGKILL, nullptr, 0);
+    }
+  }
+  killed.insert(found.begin(), found.end());
+  return !found.empty();
+}
+
+void KillMembers(const std::string& directory) {
+  const std::vector<pid_t> members = NumbersIn(directory);
+  if (members.empty()) return;
+  // Version 2, Linux 5.14: all at once, with what they start meanwhile.
+  const bool with_us = std::ranges::find(members, ::getpid()) != members.end();
+  const std::string at_once = directory + "/cgroup.kill";
+  if (!with_us && IsThere(at_once) && WriteValue(at_once, "1").ok()) return;
+  WriteIfThere(directory + "/pids.max", "0");  // what is killed starts no more
+  std::set<pid_t> killed;
+  for (int look = 0; look < kKillLooksMax && KillMore(directory, killed); ++look) {
+  }
+}
+
 }  // namespace
 
 ControlGroups::ControlGroups(Places places, const std::string& name, Wanted wanted)
     : places_(std::move(places)), name_(name), wanted_(wanted) {
   const std::string own = TextOf(places_.own_groups);
-  const auto version1 = OwnPath(own, "memory");
-  const auto version2 = OwnPath(own, "");
-  if (version1 && fs::is_directory(places_.cgroup_root + "/memory")) {
-    UseVersion1(*version1);
+  const auto version1 = OwnGroupOf(own, "memory");
+  const auto version2 = OwnGroupOf(own, "");
+  if (version1 && IsGroupDirectory(places_.cgroup_root + "/memory")) {
+    UseVersion1(version1->path);
     if (usable() && wanted_.processes) of_processes_ = TreeBeside(own, "pids");
     if (usable() && wanted_.processors) of_processors_ = TreeBeside(own, "cpu");
   } else if (version2) {
-    UseVersion2(*version2);
+    UseVersion2(version2->path);
   } else {
     limitation_ =
         "this machine shows no control groups: memory limits are not kept and a process "
@@ -107,17 +201,23 @@ void ControlGroups::UseVersion1(const std::string& own) {
 }
 
 std::string ControlGroups::TreeBeside(const std::string& lines, const std::string& controller) {
-  const auto own = OwnPath(lines, controller);
-  std::string directory = places_.cgroup_root + "/" + controller + own.value_or("") + "/" + name_;
-  const Status made =
-      own ? MakeGroup(directory) : NotFound("this machine has no control groups of {}", controller);
+  const std::optional<OwnGroup> own = OwnGroupOf(lines, controller);
+  std::string directory;
+  Status made = NotFound("this machine has no control groups of {}", controller);
+  if (own) {
+    // A tree of several has a link for each, but not everywhere.
+    std::string tree = places_.cgroup_root + "/" + controller;
+    if (!IsGroupDirectory(tree)) tree = places_.cgroup_root + "/" + own->controllers;
+    directory = tree + own->path + "/" + name_;
+    made = MakeGroup(directory);
+  }
   if (made.ok()) return directory;
   AddLimitation(fmt::format("{}: limits of {} are not kept", made.message(), controller));
   return "";
 }
 
 void ControlGroups::UseVersion2(const std::string& own) {
-  const bool unified = fs::exists(places_.cgroup_root + "/cgroup.controllers");
+  const bool unified = IsThere(places_.cgroup_root + "/cgroup.controllers");
   const std::string base = places_.cgroup_root + (unified ? "" : "/unified") + own;
   if (const Status made = MakeGroup(base + "/" + name_); !made.ok()) {
     AddLimitation(made.message() + ": memory limits are not kept");
@@ -134,8 +234,8 @@ void ControlGroups::UseVersion2(const std::string& own) {
 void ControlGroups::MakeRoom(const std::string& base) {
   // The root of all groups has no such file, and may have processes. Others in our group are not
   // ours to move.
-  if (!fs::exists(base + "/cgroup.events")) return;
-  if (Members(base) != std::vector<pid_t>{::getpid()}) return;
+  if (!IsThere(base + "/cgroup.events")) return;
+  if (NumbersIn(base) != std::vector<pid_t>{::getpid()}) return;
   const std::string ours = base + "/" + name_ + ".self";
   Status moved = MakeGroup(ours);
   if (moved.ok()) moved = WriteValue(ours + "/cgroup.procs", std::to_string(::getpid()));
@@ -164,35 +264,51 @@ std::vector<std::string> ControlGroups::Trees(const std::string& group) const {
   return trees;
 }
 
-Status ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds) const {
+void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds,
+                          RefusedBounds& refused) const {
+  const auto set = [&refused](const std::string& path, const std::string& value) {
+    const Status done = WriteValue(path, value);
+    if (!done.ok()) refused.why.push_back(done);
+    return done.ok();
+  };
   if (bounds.memory_bytes && bounds_memory_) {
-    RETURN_IF_ERROR(WriteValue(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"),
-                               std::to_string(*bounds.memory_bytes)));
+    const std::string bytes = std::to_string(*bounds.memory_bytes);
+    refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
     // Else what does not fit goes there. A kernel without swap has no such file.
-    if (version2_) {
-      WriteIfThere(group + "/memory.swap.max", "0");
-    } else {
-      WriteIfThere(group + "/memory.memsw.limit_in_bytes", std::to_string(*bounds.memory_bytes));
-    }
+    WriteIfThere(group + (version2_ ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes"),
+                 version2_ ? "0" : bytes);
   }
   if (bounds.processes && !of_processes_.empty()) {
-    RETURN_IF_ERROR(
-        WriteValue(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes)));
+    set(In(of_processes_, group) + "/pids.max", std::to_string(*bounds.processes));
   }
-  if (!bounds.processors || of_processors_.empty()) return OkStatus();
+  if (!bounds.processors || of_processors_.empty()) return;
   constexpr int kPeriod = 100'000;  // microseconds, the kernel's own
-  const int quota = static_cast<int>(*bounds.processors * kPeriod);
   const std::string directory = In(of_processors_, group);
-  if (version2_) return WriteValue(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
-  RETURN_IF_ERROR(WriteValue(directory + "/cpu.cfs_period_us", std::to_string(kPeriod)));
-  return WriteValue(directory + "/cpu.cfs_quota_us", std::to_string(quota));
+  const int quota = static_cast<int>(std::min(*bounds.processors, ProcessorsAbove()) * kPeriod);
+  if (version2_) {
+    set(directory + "/cpu.max", fmt::format("{} {}", quota, kPeriod));
+  } else if (set(directory + "/cpu.cfs_period_us", std::to_string(kPeriod))) {
+    set(directory + "/cpu.cfs_quota_us", std::to_string(quota));
+  }
 }
 
-StatusOr<std::string> ControlGroups::Make(const std::string& name,
-                                          const ControlGroupBounds& bounds) const {
+double ControlGroups::ProcessorsAbove() const {
+  double least = std::numeric_limits<double>::infinity();
+  if (version2_) return least;
+  for (fs::path above = fs::path(of_processors_).parent_path();
+       above.native().size() > places_.cgroup_root.size(); above = above.parent_path()) {
+    const double quota = std::atof(TextOf(above / "cpu.cfs_quota_us").c_str());
+    const double period = std::atof(TextOf(above / "cpu.cfs_period_us").c_str());
+    if (quota > 0 && period > 0) least = std::min(least, quota / period);  // -1: unbounded
+  }
+  return least;
+}
+
+StatusOr<std::string> ControlGroups::Make(const std::string& name, const ControlGroupBounds& bounds,
+                                          RefusedBounds* refused) const {
   std::string group = directory_ + "/" + name;
   // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
-  for (int number = 2; fs::exists(group) && !Remove(group); ++number) {
+  for (int number = 2; IsThere(group) && !Remove(group); ++number) {
     if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
     group = fmt::format("{}/{}-{}", directory_, name, number);
   }
@@ -200,7 +316,13 @@ StatusOr<std::string> ControlGroups::Make(const std::string& name,
   for (const std::string& tree : Trees(group)) {
     if (made.ok()) made = MakeGroup(tree);
   }
-  if (made.ok()) made = Bound(group, bounds);
+  RefusedBounds some;
+  if (made.ok()) Bound(group, bounds, some);
+  if (refused != nullptr) {
+    *refused = std::move(some);
+  } else if (!some.why.empty()) {
+    made = some.why.front();
+  }
   if (made.ok()) return group;
   Remove(group);
   return made;
@@ -224,10 +346,13 @@ bool ControlGroups::RanOutOfMemory(const std::string& group) const {
 }
 
 std::vector<pid_t> ControlGroups::Members(const std::string& group) const {
-  std::istringstream text(TextOf(group + "/cgroup.procs"));
-  std::vector<pid_t> members;
-  for (pid_t pid = 0; text >> pid;) members.push_back(pid);
-  return members;
+  return MembersOf(group);
+}
+
+void ControlGroups::EndMembers(const std::string& group) const {
+  // The tree that bounds their number first, in which they are all.
+  if (!of_processes_.empty() && !version2_) KillMembers(In(of_processes_, group));
+  for (const std::string& tree : Trees(group)) KillMembers(tree);
 }
 
 bool ControlGroups::Remove(const std::string& group) const {
@@ -244,29 +369,27 @@ void ControlGroups::RemoveAll() const {
 }
 
 void ControlGroups::EndLeftovers(const std::string& prefix) const {
-  std::error_code error;
-  for (const std::string& tree : {directory_, of_processes_, of_processors_}) {
+  for (const std::string& tree : {of_processes_, directory_, of_processors_}) {
     if (tree.empty()) continue;
-    for (const auto& entry : fs::directory_iterator(fs::path(tree).parent_path(), error)) {
-      const std::string name = entry.path().filename();
+    for (const fs::path& entry : GroupEntriesOf(fs::path(tree).parent_path())) {
+      const std::string name = entry.filename();
       if (!name.starts_with(prefix)) continue;
       const pid_t maker = std::atoi(name.c_str() + prefix.size());
       if (maker <= 0 || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
-      for (const auto& group : fs::directory_iterator(entry.path(), error)) {
-        for (const pid_t pid : Members(group.path())) ::kill(pid, SIGKILL);
-        ::rmdir(group.path().c_str());
+      for (const fs::path& group : GroupEntriesOf(entry)) {
+        KillMembers(group);
+        ::rmdir(group.c_str());
       }
-      ::rmdir(entry.path().c_str());
+      ::rmdir(entry.c_str());
     }
   }
 }
 
 std::vector<std::string> ControlGroups::All() const {
   std::vector<std::string> groups;
-  std::error_code error;
   if (!usable()) return groups;
-  for (const auto& entry : fs::directory_iterator(directory_, error)) {
-    if (entry.is_directory(error)) groups.push_back(entry.path());
+  for (const fs::path& entry : GroupEntriesOf(directory_)) {
+    if (IsGroupDirectory(entry)) groups.push_back(entry);
   }
   return groups;
 }

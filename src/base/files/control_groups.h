@@ -27,6 +27,12 @@ struct ControlGroupBounds {
   bool operator==(const ControlGroupBounds&) const = default;
 };
 
+// Those of one group that the kernel did not take.
+struct RefusedBounds {
+  bool memory = false;
+  std::vector<Status> why{};
+};
+
 class ControlGroups {
  public:
   // Where things are; another root in tests.
@@ -56,16 +62,22 @@ class ControlGroups {
 
   // A group of that name, empty and with those bounds of which this machine gives the controller;
   // its directory. Where one of the name still has processes, another with a number behind it. An
-  // error leaves none.
-  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds) const;
+  // error leaves none. A bound that the kernel refuses is one, unless the caller asks for those:
+  // then the others hold.
+  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds,
+                             RefusedBounds* refused = nullptr) const;
   // Files into which a process's number is written to put it into the group.
   std::vector<std::string> JoinFiles(const std::string& group) const;
   // Whether the kernel killed a process of it for want of memory.
   bool RanOutOfMemory(const std::string& group) const;
   // Whether a process or thread could not be made since the group had as many as it may.
   bool RanOutOfProcesses(const std::string& group) const;
-  // Processes in it now.
+  // Processes in it now that have a number here.
   std::vector<pid_t> Members(const std::string& group) const;
+  // Kills every process in it but ourselves, by what means that process and no other that has its
+  // number by then. They go a little later. Where the kernel cannot kill a group as one, what forks
+  // without end may have some left: call it again.
+  void EndMembers(const std::string& group) const;
   // Removes it; false for one that stays, since it still has processes.
   bool Remove(const std::string& group) const;
   // At the end: removes every group that has no processes, and the one of all after them.
@@ -91,7 +103,10 @@ class ControlGroups {
   std::string In(const std::string& tree, const std::string& group) const;
   // All of its directories, the one that names it first.
   std::vector<std::string> Trees(const std::string& group) const;
-  Status Bound(const std::string& group, const ControlGroupBounds& bounds) const;
+  void Bound(const std::string& group, const ControlGroupBounds& bounds,
+             RefusedBounds& refused) const;
+  // Version 1 refuses a group more than those above it may use: what they may.
+  double ProcessorsAbove() const;
 
   const Places places_;
   const std::string name_;

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -118,6 +120,59 @@ TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsInTheTreesOfVersionOne) {
   EXPECT_TRUE(groups.RanOutOfProcesses(*group));
 }
 
+// What the kernel refuses, as a directory in a file's place does.
+TEST_F(ControlGroupsTest, ABoundThatIsRefusedLeavesTheOthers) {
+  Write("/own", "5:memory:/\n4:pids:/\n3:cpu:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  fs::create_directories(root() + "/cgroup/pids/galen-1/run-0/pids.max");
+  fs::create_directories(root() + "/cgroup/cpu");
+  const ControlGroups groups = MakeBounding();
+  RefusedBounds refused;
+  const auto group = groups.Make("run-0", {4096, 32, 1.0}, &refused);
+  ASSERT_TRUE(group.ok()) << ToString(group.status());
+  ASSERT_EQ(refused.why.size(), 1u);
+  EXPECT_THAT(refused.why[0].message(), HasSubstr("pids.max"));
+  EXPECT_FALSE(refused.memory);
+  EXPECT_EQ(Read(*group + "/memory.limit_in_bytes"), "4096");
+  EXPECT_EQ(Read(root() + "/cgroup/cpu/galen-1/run-0/cpu.cfs_quota_us"), "100000");
+  fs::create_directories(root() + "/cgroup/pids/galen-1/run-1/pids.max");
+  EXPECT_FALSE(groups.Make("run-1", {4096, 32, 1.0}).ok()) << "nobody asks which";
+}
+
+// Version 1 refuses a group more of the processors than what is above it has.
+TEST_F(ControlGroupsTest, ProcessorsOfVersionOneAreNoMoreThanThoseAbove) {
+  Write("/own", "5:memory:/\n3:cpu:/pod/driver\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  Write("/cgroup/cpu/pod/cpu.cfs_quota_us", "50000\n");
+  Write("/cgroup/cpu/pod/cpu.cfs_period_us", "200000\n");
+  Write("/cgroup/cpu/pod/driver/cpu.cfs_quota_us", "-1\n");
+  Write("/cgroup/cpu/pod/driver/cpu.cfs_period_us", "100000\n");
+  const ControlGroups groups = MakeBounding();
+  ASSERT_TRUE(groups.Make("run-0", {.processors = 1.0}).ok());
+  const std::string made = root() + "/cgroup/cpu/pod/driver/galen-1/";
+  EXPECT_EQ(Read(made + "run-0/cpu.cfs_quota_us"), "25000");
+  ASSERT_TRUE(groups.Make("run-1", {.processors = 0.125}).ok());
+  EXPECT_EQ(Read(made + "run-1/cpu.cfs_quota_us"), "12500");
+}
+
+// As on most machines with version 1: one tree has both, and mostly links to it.
+TEST_F(ControlGroupsTest, ControllersThatShareATreeAreFoundInIt) {
+  Write("/own", "5:memory:/\n4:pids:/\n3:cpuset:/no\n2:cpu,cpuacct:/driver\n1:name=systemd:/\n");
+  for (const char* place : {"/memory", "/pids", "/cpu,cpuacct/driver"}) {
+    fs::create_directories(root() + "/cgroup" + place);
+  }
+  for (const bool linked : {false, true}) {
+    if (linked) fs::create_directory_symlink("cpu,cpuacct", root() + "/cgroup/cpu");
+    const ControlGroups groups = MakeBounding();
+    EXPECT_EQ(groups.limitation(), "");
+    const auto group = groups.Make(linked ? "run-1" : "run-0", {.processors = 0.5});
+    ASSERT_TRUE(group.ok()) << ToString(group.status());
+    EXPECT_EQ(Read(root() + "/cgroup/cpu,cpuacct/driver/galen-1" +
+                   group->substr(group->rfind('/')) + "/cpu.cfs_quota_us"),
+              "50000");
+  }
+}
+
 TEST_F(ControlGroupsTest, BoundsProcessesAndProcessorsByVersionTwo) {
   Write("/own", "0::/driver.slice\n");
   Write("/cgroup/cgroup.controllers", "cpu memory pids");
@@ -144,6 +199,9 @@ TEST_F(ControlGroupsTest, MakesRoomOnlyWhereItIsAloneInItsGroup) {
   MakeBounding();
   const std::string ours = root() + "/cgroup/driver.slice/galen-1.self";
   EXPECT_FALSE(fs::exists(ours));
+  Write("/cgroup/driver.slice/cgroup.procs", self + "\n0\n");
+  MakeBounding();
+  EXPECT_FALSE(fs::exists(ours)) << "one of another namespace is another";
   Write("/cgroup/driver.slice/cgroup.procs", self + "\n");
   MakeBounding();
   EXPECT_EQ(Read(ours + "/cgroup.procs"), self);
@@ -183,6 +241,98 @@ TEST_F(ControlGroupsTest, SaysWhatAMachineDoesNotGive) {
   EXPECT_THAT(refused.limitation(), HasSubstr("make the control group"));
   Write("/own", "");
   EXPECT_THAT(Make().limitation(), HasSubstr("no control groups"));
+}
+
+// A process of another namespace shows as 0, which to a signal is all of our own process group.
+TEST_F(ControlGroupsTest, ProcessesWithoutANumberAreNoMembersAndNobodyElseIsSignalled) {
+  Write("/own", "5:memory:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups groups = Make();
+  const std::string group = groups.Make("run-0", {}).value();
+  std::ofstream(group + "/cgroup.procs") << "0\n" << ::getpid() << "\n-1\n";
+  EXPECT_THAT(groups.Members(group), ElementsAre(::getpid()));
+  groups.EndMembers(group);
+}
+
+// By what the kernel has for it, unless we are among them.
+TEST_F(ControlGroupsTest, AGroupOfVersionTwoIsKilledAsOne) {
+  Write("/own", "0::/\n");
+  Write("/cgroup/cgroup.controllers", "");
+  const ControlGroups groups = Make();
+  const std::string group = groups.Make("run-0", {}).value();
+  std::ofstream(group + "/cgroup.kill") << "";
+  std::ofstream(group + "/cgroup.procs") << "0\n";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(group + "/cgroup.kill"), "1");
+  std::ofstream(group + "/cgroup.procs") << ::getpid() << "\n";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(group + "/cgroup.kill"), "1");
+}
+
+TEST_F(ControlGroupsTest, ElseItMayStartNoMoreBeforeItIsKilled) {
+  Write("/own", "5:memory:/\n4:pids:/\n");
+  for (const char* tree : {"/memory", "/pids"}) fs::create_directories(root() + "/cgroup" + tree);
+  const ControlGroups groups = MakeBounding();
+  const std::string group = groups.Make("run-0", {}).value();
+  const std::string pids = root() + "/cgroup/pids/galen-1/run-0";
+  std::ofstream(pids + "/pids.max") << "";
+  groups.EndMembers(group);
+  EXPECT_EQ(Read(pids + "/pids.max"), "") << "it has none";
+  std::ofstream(pids + "/cgroup.procs") << "0\n";
+  groups.EndMembers(group);
+  EXPECT_THAT(Read(pids + "/pids.max"), ::testing::StartsWith("0"));
+}
+
+// On this machine's own groups of version 1, where it has some for us: each process starts the next
+// one and is gone before its number is used.
+TEST_F(ControlGroupsTest, WhatForksWithoutEndEndsAtOneCall) {
+  const ControlGroups groups({}, fmt::format("galen-test-{}", ::getpid()),
+                             {.processes = true, .processors = false});
+  if (!groups.usable() || !groups.limitation().empty()) return;  // as for another user than root
+  const std::string group = groups.Make("run-0", {.processes = 64}).value();
+  std::string join;
+  for (const std::string& file : groups.JoinFiles(group)) join += "echo $$ >" + file + "; ";
+  // Chains with an end, should they not be killed.
+  const std::string chain =
+      "f() { [ $1 -gt 0 ] && f $(($1-1)) & }; "
+      "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do f 5000; done";
+  ASSERT_EQ(::system(("setsid sh -c '" + join + chain + "' </dev/null >/dev/null 2>&1").c_str()),
+            0);
+  EXPECT_THAT(groups.Members(group), ::testing::Not(::testing::IsEmpty()));
+  groups.EndMembers(group);
+  // What was killed goes when the kernel comes to it.
+  bool removed = false;
+  for (int look = 0; look < 5000 && !(removed = groups.Remove(group)); ++look) {
+    ::poll(nullptr, 0, 1);
+  }
+  EXPECT_TRUE(removed);
+  EXPECT_TRUE(groups.Remove(group.substr(0, group.rfind('/'))));
+}
+
+// A path that the system refuses to look at: the loop's thread has nobody who catches.
+TEST_F(ControlGroupsTest, PlacesThatCannotBeLookedAtAreAsIfNotThere) {
+  const std::string own = root() + "/own", far = root() + "/" + std::string(300, 'x');
+  for (const char* lines : {"5:memory:/\n", "0::/\n"}) {
+    Write("/own", lines);
+    const ControlGroups groups({.cgroup_root = far, .own_groups = own}, "galen-1",
+                               {.processes = true, .processors = true, .make_room = true});
+    EXPECT_FALSE(groups.usable());
+    EXPECT_NE(groups.limitation(), "");
+    groups.EndLeftovers("galen-");
+    EXPECT_THAT(groups.All(), ElementsAre());
+  }
+}
+
+TEST_F(ControlGroupsTest, ANameThatCannotBeLookedAtIsAnErrorAndTheRestOfGroupsStay) {
+  Write("/own", "5:memory:/\n");
+  fs::create_directories(root() + "/cgroup/memory");
+  const ControlGroups groups = Make();
+  EXPECT_FALSE(groups.Make(std::string(300, 'x'), {}).ok());
+  // Links into themselves among what there is.
+  fs::create_symlink("loop", root() + "/cgroup/memory/galen-1/loop");
+  fs::create_symlink("galen-2147483600", root() + "/cgroup/memory/galen-2147483600");
+  groups.EndLeftovers("galen-");
+  EXPECT_THAT(groups.All(), ElementsAre());
 }
 
 }  // namespace

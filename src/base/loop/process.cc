@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 
 #include "base/environment.h"
 #include "base/fd.h"
@@ -131,30 +132,64 @@ void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
                 ::getpriority(PRIO_PROCESS, 0) + confinement.nice);
 }
 
-// The children of the process's first thread, as the kernel lists them.
+// More in that instant is a flood, which its timeout ends.
+constexpr std::size_t kConfinedMax = 64;
+
+// The children of the process's first thread, as the kernel lists them: the first ones.
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
   std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
+  for (pid_t child = 0; children.size() < kConfinedMax && file >> child;) {
+    if (child > 0) children.push_back(child);  // 0 has no number here
+  }
   return children;
 }
 
+// Whose child it is; 0 for nobody's, as when it is gone.
+pid_t ParentNumberOf(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line, '\0');
+  // "7 (name) S 1 ...", where the name may have anything in it, a parenthesis too.
+  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+// What was listed as a child may have gone, and its number be a stranger's. Whether it was one.
+bool ConfineChild(pid_t pid, const std::vector<pid_t>& parents,
+                  const Process::Confinement& confinement) {
+  // First the handle, then the look, then whether it is still there: then the look was at it. By
+  // number: this C library declares neither function for C++.
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle || std::ranges::find(parents, ParentNumberOf(pid)) == parents.end()) return false;
+  if (::syscall(SYS_pidfd_send_signal, handle.get(), 0, nullptr, 0) != 0) return false;
+  ConfineOne(pid, confinement);
+  return true;
+}
+
 // And what it has started before we came to it, which has inherited nothing of that. What they
-// start once they are confined does; a look finds what they had started before.
+// start once they are confined does; a look finds what they had started before. Not found is what
+// a thread beside the first has started, and what has lost its parent by then (a daemon's double
+// fork): that has no limits, and ends with the process group unless it leaves that.
 void Confine(pid_t pid, const Process::Confinement& confinement) {
-  constexpr std::size_t kConfinedMax = 64;  // more in that instant: a flood, which its timeout ends
-  std::vector<pid_t> confined;
-  std::vector<pid_t> found = {pid};
-  while (!found.empty() && confined.size() < kConfinedMax) {
-    for (const pid_t each : found) {
-      ConfineOne(each, confinement);
-      confined.push_back(each);
-    }
+  ConfineOne(pid, confinement);  // not reaped yet, so that the number is its own
+  std::vector<pid_t> confined = {pid};
+  std::vector<pid_t> seen = {pid};
+  for (std::vector<pid_t> found = {pid}; !found.empty();) {
     found.clear();
     for (const pid_t parent : confined) {
       for (const pid_t child : ChildrenOf(parent)) {
-        if (std::ranges::find(confined, child) == confined.end()) found.push_back(child);
+        if (seen.size() >= kConfinedMax) break;
+        if (std::ranges::find(seen, child) != seen.end()) continue;
+        seen.push_back(child);
+        found.push_back(child);
       }
+    }
+    for (const pid_t child : found) {
+      if (ConfineChild(child, confined, confinement)) confined.push_back(child);
     }
   }
 }

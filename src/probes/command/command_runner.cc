@@ -10,18 +10,23 @@
 #include <map>
 #include <utility>
 
+#include "base/log.h"
 #include "base/loop/process.h"
+#include "base/repeated_log.h"
 
 namespace galen::probes {
 namespace {
 
 // Groups of runs that ended whose processes the kernel does not let go.
 constexpr std::size_t kEndedGroupsMax = 64;
+// Looks at them after an end; later ones come with each run.
+constexpr int kLooksMax = 50;
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 
 class ProcessRunner final : public CommandRunner {
  public:
-  ProcessRunner(IoLoop& loop, std::unique_ptr<ControlGroups> groups)
-      : loop_(loop), groups_(std::move(groups)) {}
+  ProcessRunner(IoLoop& loop, std::unique_ptr<ControlGroups> groups, Log& log)
+      : loop_(loop), groups_(std::move(groups)), log_(log) {}
   ~ProcessRunner() override;
 
   void Run(CommandRequest request, std::function<void(const CommandEnd&)> done) override;
@@ -45,15 +50,22 @@ class ProcessRunner final : public CommandRunner {
   // What its group saw, and the group's end.
   void TakeGroup(Running& running);
   // Kills whatever is in the group, whichever session it is in, and removes it if that is all.
-  void EndGroup(const std::string& group);
+  bool EndGroup(const std::string& group);
+  // The same for those that stayed.
+  void EndLeftGroups();
+  void LookAgain(int looks_left);
+  void WarnOnce(const std::string& sentence, Log::Fields fields);
   // Kills the command with all its children. `how` is reported, unless an earlier call said
   // another reason.
   static void Kill(Running& running, CommandEnd::How how);
 
   IoLoop& loop_;
   const std::unique_ptr<ControlGroups> groups_;
+  Log& log_;
+  LogOnce warned_;
   std::map<std::uint64_t, Running> running_;
   std::vector<std::string> ended_groups_;  // that still have processes
+  Timer look_;
   std::uint64_t next_ = 0;
 };
 
@@ -61,6 +73,7 @@ ProcessRunner::~ProcessRunner() {
   for (const auto& [id, running] : running_) {
     if (!running.group.empty()) EndGroup(running.group);
   }
+  EndLeftGroups();
   // Processes that are killed go a little later; who starts next removes their groups.
   if (groups_) groups_->RemoveAll();
 }
@@ -94,24 +107,56 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
 }
 
 void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
-  std::erase_if(ended_groups_, [this](const std::string& group) { return groups_->Remove(group); });
+  if (!groups_ || !groups_->usable()) return;
+  EndLeftGroups();
   // One that cannot be ended keeps its group; with so many of them the machine is in no state to
   // say more.
-  if (!groups_ || !groups_->usable() || ended_groups_.size() >= kEndedGroupsMax) return;
-  StatusOr<std::string> group =
-      groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,
-                                                .processes = kCommandProcessesMax,
-                                                .processors = kCommandProcessorsMax});
+  if (ended_groups_.size() >= kEndedGroupsMax) {
+    WarnOnce(
+        "control groups of commands that ended still have processes that cannot be killed: "
+        "commands run without groups, each process with limits of its own, until some are gone",
+        {{"groups", ended_groups_.size()}, {"first", ended_groups_.front()}});
+    return;
+  }
+  RefusedBounds refused;
+  StatusOr<std::string> group = groups_->Make(fmt::format("run-{}", id),
+                                              {.memory_bytes = kCommandMemoryBytesMax,
+                                               .processes = kCommandProcessesMax,
+                                               .processors = kCommandProcessorsMax},
+                                              &refused);
+  for (const Status& why : refused.why) {
+    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
+  }
   // Then it has the limits of each of its processes.
-  if (!group.ok()) return;
+  if (!group.ok()) {
+    WarnOnce("a command got no control group: each of its processes has limits of its own",
+             {{"error", group.status().message()}});
+    return;
+  }
   confinement.join = groups_->JoinFiles(*group);
-  confinement.joined_bounds_memory = groups_->bounds_memory();
+  confinement.joined_bounds_memory = groups_->bounds_memory() && !refused.memory;
   running_.at(id).group = *std::move(group);
 }
 
-void ProcessRunner::EndGroup(const std::string& group) {
-  for (const pid_t pid : groups_->Members(group)) ::kill(pid, SIGKILL);
-  if (!groups_->Remove(group)) ended_groups_.push_back(group);
+bool ProcessRunner::EndGroup(const std::string& group) {
+  groups_->EndMembers(group);
+  return groups_->Remove(group);
+}
+
+void ProcessRunner::EndLeftGroups() {
+  std::erase_if(ended_groups_, [this](const std::string& group) { return EndGroup(group); });
+}
+
+void ProcessRunner::LookAgain(int looks_left) {
+  if (ended_groups_.empty() || looks_left == 0) return;
+  look_ = loop_.After(kLookEvery, [this, looks_left] {
+    EndLeftGroups();
+    LookAgain(looks_left - 1);
+  });
+}
+
+void ProcessRunner::WarnOnce(const std::string& sentence, Log::Fields fields) {
+  if (warned_.First(sentence)) log_.Warning(sentence, fields);
 }
 
 void ProcessRunner::TakeGroup(Running& running) {
@@ -123,7 +168,10 @@ void ProcessRunner::TakeGroup(Running& running) {
   } else if (own && end.number != 0 && groups_->RanOutOfProcesses(running.group)) {
     end.how = CommandEnd::How::kOutOfProcesses;
   }
-  EndGroup(std::exchange(running.group, ""));
+  std::string group = std::exchange(running.group, "");
+  if (EndGroup(group)) return;
+  ended_groups_.push_back(std::move(group));
+  LookAgain(kLooksMax);
 }
 
 void ProcessRunner::Kill(Running& running, CommandEnd::How how) {
@@ -163,8 +211,8 @@ void ProcessRunner::Finish(std::uint64_t id) {
 }  // namespace
 
 std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop,
-                                                 std::unique_ptr<ControlGroups> groups) {
-  return std::make_unique<ProcessRunner>(loop, std::move(groups));
+                                                 std::unique_ptr<ControlGroups> groups, Log& log) {
+  return std::make_unique<ProcessRunner>(loop, std::move(groups), log);
 }
 
 std::unique_ptr<ControlGroups> MakeCommandGroups(ControlGroups::Places places) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files/control_groups.h"
+#include "base/log.h"
 #include "base/loop/io_loop.h"
 #include "base/time.h"
 
@@ -72,9 +73,11 @@ class CommandRunner {
 
 // Starts processes, each with a group of its own, nice, and with an environment of PATH and LC_ALL
 // alone; each in a control group of its own where `groups` are usable. The loop outlives it;
-// destroying it kills what runs and waits for nothing. `groups` may be null.
+// destroying it kills what runs and waits for nothing. `groups` may be null. What
+// they could not do is in the log once, which outlives it.
 std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop,
-                                                 std::unique_ptr<ControlGroups> groups = nullptr);
+                                                 std::unique_ptr<ControlGroups> groups = nullptr,
+                                                 Log& log = NullLog());
 
 // The control groups of this process's commands, below its own group. What this machine does not
 // give is their limitation(). Ends what commands of earlier processes have left.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -239,8 +240,10 @@ class GroupedCommandTest : public CommandRunnerTest {
     for (const char* tree : {"memory", "pids", "cpu"}) {
       std::filesystem::create_directories(directory_.Path(tree));
     }
-    runner_ = MakeCommandRunner(*loop_, MakeCommandGroups({.cgroup_root = directory_.path(),
-                                                           .own_groups = directory_.Path("own")}));
+    runner_ = MakeCommandRunner(
+        *loop_,
+        MakeCommandGroups({.cgroup_root = directory_.path(), .own_groups = directory_.Path("own")}),
+        log_);
   }
   std::string Group(const std::string& tree, int run = 0) const {
     return directory_.Path(fmt::format("{}/galen-commands-{}/run-{}", tree, ::getpid(), run));
@@ -253,6 +256,9 @@ class GroupedCommandTest : public CommandRunnerTest {
   // Waits for what is done right after the start.
   const std::string confined_ = "until [ $(ulimit -d) != unlimited ]; do :; done; ";
   const TemporaryDirectory directory_;
+  std::vector<std::string> lines_;  // of the log
+  Log log_{LogLevel::kInfo, [] { return WallTime(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
 };
 
 TEST_F(GroupedCommandTest, ARunHasAGroupOfItsOwnWithLimits) {
@@ -281,6 +287,35 @@ TEST_F(GroupedCommandTest, WhatLeavesTheSessionEndsByItsGroup) {
   const CommandEnd end = Run(confined_ + "setsid sleep 60 >/dev/null & echo $! | tee " +
                              Group("memory") + "/cgroup.procs");
   EXPECT_TRUE(Ends(end.output));
+}
+
+TEST_F(GroupedCommandTest, OfALimitThatIsRefusedTheLogSaysOnceAndTheOthersHold) {
+  for (const int run : {0, 1}) {
+    std::filesystem::create_directories(Group("cpu", run) + "/cpu.cfs_quota_us");
+    EXPECT_EQ(Run("exit 0").how, How::kExited);
+    EXPECT_EQ(TextOf(Group("pids", run) + "/pids.max"), std::to_string(kCommandProcessesMax));
+  }
+  EXPECT_THAT(lines_, ::testing::ElementsAre(::testing::HasSubstr("refused")));
+}
+
+// These groups always stay, as those with a process that the kernel does not let go.
+TEST_F(GroupedCommandTest, WhatIsFoundInAGroupAfterItsRunEndsAtTheNext) {
+  Run("exit 0");
+  FILE* const start = ::popen("sleep 60 >/dev/null & echo $!", "r");
+  char left[32] = "";
+  EXPECT_NE(std::fgets(left, sizeof(left), start), nullptr);
+  ::pclose(start);
+  std::ofstream(Group("memory") + "/cgroup.procs") << left;
+  Run("exit 0");
+  EXPECT_TRUE(Ends(left));
+}
+
+TEST_F(GroupedCommandTest, OfManyGroupsThatStayTheLogSaysOnce) {
+  for (int run = 0; run < 64; ++run) Run("exit 0");
+  EXPECT_THAT(lines_, ::testing::IsEmpty());
+  EXPECT_EQ(Run("exit 3").number, 3);
+  Run("exit 0");
+  EXPECT_THAT(lines_, ::testing::ElementsAre(::testing::HasSubstr("cannot be killed")));
 }
 
 TEST_F(GroupedCommandTest, WithoutGroupsARunHasTheLimitsOfEachOfItsProcesses) {
