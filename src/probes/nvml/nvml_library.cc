@@ -39,13 +39,20 @@ std::string PciAddress(const nvml::PciInfo& info) {
 
 }  // namespace
 
+int NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function, nvml::Device device,
+             std::string& text) {
+  std::array<char, nvml::kTextSize> buffer{};
+  const int result = function(device, buffer.data(), static_cast<unsigned>(buffer.size()));
+  buffer.back() = '\0';
+  if (result == nvml::kSuccess) text = buffer.data();
+  return result;
+}
+
 std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
                      nvml::Device device) {
-  std::array<char, nvml::kTextSize> text{};
-  const int result = function(device, text.data(), static_cast<unsigned>(text.size()));
-  if (result != nvml::kSuccess) return "";
-  text.back() = '\0';
-  return text.data();
+  std::string text;
+  static_cast<void>(NvmlText(function, device, text));
+  return text;
 }
 
 std::string NvmlErrorText(int result) {

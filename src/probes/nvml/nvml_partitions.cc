@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "probes/nvml/nvml_functions.h"
 #include "probes/nvml/nvml_library.h"
@@ -19,22 +20,29 @@ std::string ProfileOf(std::string_view name) {
   return begin == std::string_view::npos ? "" : std::string(name.substr(begin + kBegin.size()));
 }
 
-// What NVML says of one; nullopt where it does not say which it is, as of one that is destroyed
-// meanwhile.
-std::optional<NvmlPartition> PartitionOf(const NvmlFunctions& call, nvml::Device handle) {
-  NvmlPartition partition;
-  partition.uuid = NvmlText(call.uuid, handle);
-  const bool numbered =
-      call.gpu_instance(handle, &partition.gpu_instance) == nvml::kSuccess &&
-      call.compute_instance(handle, &partition.compute_instance) == nvml::kSuccess;
-  if (partition.uuid.empty() || !numbered) return std::nullopt;
-  partition.profile = ProfileOf(NvmlText(call.name, handle));
+// What this kind of GPU or library never says; any other failure may be over at the next look.
+bool IsNeverSaid(int result) {
+  return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
+         result == nvml::kInvalidArgument || result == nvml::kNoPermission;
+}
+
+// Puts into `partition` what NVML says of one. kSuccess, or why it is not known: kNotFound of one
+// that is destroyed meanwhile; of a GPU that is lost each call fails, and its instances are there.
+int Describe(const NvmlFunctions& call, nvml::Device handle, NvmlPartition& partition) {
+  int result = NvmlText(call.uuid, handle, partition.uuid);
+  if (result == nvml::kSuccess) result = call.gpu_instance(handle, &partition.gpu_instance);
+  if (result == nvml::kSuccess) result = call.compute_instance(handle, &partition.compute_instance);
+  if (result != nvml::kSuccess) return result;
+  std::string name;
+  result = NvmlText(call.name, handle, name);
+  if (result != nvml::kSuccess && !IsNeverSaid(result)) return result;
+  partition.profile = ProfileOf(name);
   nvml::DeviceAttributes attributes{};
-  if (call.attributes(handle, &attributes) == nvml::kSuccess) {
-    partition.memory = attributes.memory_mebibytes * kMebibyte;
-    partition.multiprocessors = attributes.multiprocessors;
-  }
-  return partition;
+  result = call.attributes(handle, &attributes);
+  if (result != nvml::kSuccess) return IsNeverSaid(result) ? nvml::kSuccess : result;
+  partition.memory = attributes.memory_mebibytes * kMebibyte;
+  partition.multiprocessors = attributes.multiprocessors;
+  return nvml::kSuccess;
 }
 
 }  // namespace
@@ -52,7 +60,12 @@ std::optional<std::vector<NvmlPartition>> NvmlLibrary::Partitions(const NvmlGpu&
     // Numbers have gaps where instances were destroyed.
     if (result == nvml::kNotFound || result == nvml::kInvalidArgument) continue;
     if (result != nvml::kSuccess) return std::nullopt;
-    if (auto partition = PartitionOf(call, handle)) partitions.push_back(*std::move(partition));
+    NvmlPartition partition;
+    const int described = Describe(call, handle, partition);
+    if (described == nvml::kNotFound) continue;
+    // A list without it would say that it was destroyed.
+    if (described != nvml::kSuccess || partition.uuid.empty()) return std::nullopt;
+    partitions.push_back(std::move(partition));
   }
   return partitions;
 }

@@ -1,4 +1,5 @@
 // MIG instances, as the scripted library shows them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +70,23 @@ TEST_F(NvmlPartitionsTest, AGpuThatIsLostDoesNotSayThatItHasNone) {
   const NvmlGpu gpu = library->Gpus()->at(0);
   Answer("0 result 15\n");
   EXPECT_EQ(library->Partitions(gpu), std::nullopt);
+}
+
+// It would be gone from the list, and the Pod that has it would lose what is wrong with it.
+TEST_F(NvmlPartitionsTest, AnInstanceThatCannotBeReadNowIsNotTakenForDestroyed) {
+  const auto library = OpenCut();
+  const NvmlGpu gpu = library->Gpus()->at(0);
+  for (const char* part : {"uuid", "gi", "ci", "name", "memory"}) {
+    // Lost, in need of a reset, unknown.
+    for (const int result : {15, 16, 999}) {
+      Answer(fmt::format("0 mig-0-{} result {}\n", part, result));
+      EXPECT_EQ(library->Partitions(gpu), std::nullopt) << part << ' ' << result;
+    }
+  }
+  for (const char* part : {"uuid", "gi", "ci", "name", "memory"}) {
+    Answer(fmt::format("0 mig-0-{} result 6\n", part));
+    EXPECT_THAT(*library->Partitions(gpu), SizeIs(1)) << part << ": destroyed meanwhile";
+  }
 }
 
 TEST_F(NvmlPartitionsTest, AGpuThatIsNotCutHasNone) {
