@@ -1,5 +1,7 @@
 #include "driver/device_driver.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -8,6 +10,24 @@
 #include "sdk/inventory.h"
 
 namespace galen::device_driver {
+namespace {
+
+std::string_view UuidOf(const Device& device) {
+  const auto uuid = device.attributes.find("uuid");
+  const auto* text =
+      uuid == device.attributes.end() ? nullptr : std::get_if<std::string>(&uuid->second);
+  return text == nullptr ? std::string_view() : *text;
+}
+
+// Whether one of that name was there, and was another: a MIG instance that is made anew between two
+// looks gets the name of the one that was destroyed.
+bool IsAnother(const Device& device, const Inventory& before) {
+  const auto old = std::ranges::find(before, device.name, &Device::name);
+  return old != before.end() && !UuidOf(device).empty() && !UuidOf(*old).empty() &&
+         UuidOf(device) != UuidOf(*old);
+}
+
+}  // namespace
 
 DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const DriverConfig& config)
     : edges_(edges),
@@ -100,14 +120,17 @@ Status DeviceDriver::TakeInventory() {
   if (devices == devices_) return OkStatus();
   // Refused as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
-  std::vector<std::string> names;
+  std::vector<std::string> names, same;
   std::map<std::string, std::string> models;
   for (const Device& device : devices) {
     names.push_back(device.name);
+    if (!devices_ || !IsAnother(device, *devices_)) same.push_back(device.name);
     const auto model = device.attributes.find("model");
     if (model == device.attributes.end()) continue;
     if (const auto* text = std::get_if<std::string>(&model->second)) models[device.name] = *text;
   }
+  // Without what was found of those that had their names.
+  if (same.size() < names.size()) judge_.SetDevices(same);
   judge_.SetDevices(names);
   judge_.SetModels(models);
   if (watch_) watch_->SetDevices(devices);

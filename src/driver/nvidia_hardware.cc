@@ -56,6 +56,7 @@ NvidiaHardware::NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
 StatusOr<Inventory> NvidiaHardware::Devices() {
   Inventory inventory;
   cuts_.clear();
+  shown_uuids_.clear();
   for (const auto& [name, gpu] : gpus_) {
     if (!gpu.is_partitioned || options_.with_partitioned) inventory.push_back(DeviceOf(name, gpu));
     if (!gpu.is_partitioned) continue;
@@ -64,6 +65,7 @@ StatusOr<Inventory> NvidiaHardware::Devices() {
     for (const probes::NvmlPartition& partition : probe_.PartitionsOf(name)) {
       Device device = DeviceOf(name, gpu, partition);
       cut.instances.push_back({device.name, partition.gpu_instance, partition.compute_instance});
+      shown_uuids_[device.name] = partition.uuid;
       inventory.push_back(std::move(device));
     }
   }
@@ -150,6 +152,12 @@ Status NvidiaHardware::CanPrepare(const std::string& device) const {
     return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
   }
   if (found.partition == nullptr) return OkStatus();
+  // Whoever was given it was given the one that its slice names.
+  if (const auto shown = shown_uuids_.find(device);
+      shown != shown_uuids_.end() && shown->second != found.partition->uuid) {
+    return FailedPrecondition("{} was destroyed and made anew: it was {} and is {}", device,
+                              shown->second, found.partition->uuid);
+  }
   if (!found.gpu->minor) {
     return FailedPrecondition("{} is a MIG instance of a GPU whose device node NVML does not name",
                               device);

@@ -7,6 +7,7 @@
 #include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
+#include "driver/device_driver.h"
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "probes/nvml/fake_nvml.h"
@@ -18,6 +19,21 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// What is said last of each device: "Healthy", "Unknown", or the code of what is wrong.
+struct SaidHealth final : HealthWriter {
+  using HealthWriter::Healthy;
+  void Healthy(std::string_view device, HealthCause) override { Say(device, "Healthy"); }
+  void Unhealthy(std::string_view device, HealthCause cause) override { Say(device, cause.code); }
+  void Degraded(std::string_view device, double, HealthCause cause) override {
+    Say(device, cause.code);
+  }
+  void Unknown(std::string_view device, HealthCause) override { Say(device, "Unknown"); }
+  void Timeout(std::string_view, std::chrono::seconds) override {}
+  void Say(std::string_view device, const std::string& what) { of[std::string(device)] = what; }
+
+  std::map<std::string, std::string> of;
+};
 
 class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
  protected:
@@ -44,6 +60,12 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
     nvml_.shows["GPU-b"] = {{.name = "power", .value = 310.0}};
   }
   void Make(bool health_only = false) {
+    MakeUnstarted(health_only);
+    Names();
+    ASSERT_EQ(hardware_->Start(events_), OkStatus());
+    loop_.RunUntilIdle();
+  }
+  void MakeUnstarted(bool health_only = false) {
     NvidiaHardware::Options options;
     options.gpus = nvml_.gpus;
     options.find_files = [] { return NvidiaFiles{.control_nodes = {"nvidiactl"}}; };
@@ -57,9 +79,6 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
     hardware_ = std::make_unique<NvidiaHardware>(
         Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
         [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
-    Names();
-    ASSERT_EQ(hardware_->Start(events_), OkStatus());
-    loop_.RunUntilIdle();
   }
   StatusOr<std::vector<std::string>> MigNodes(int minor, const probes::NvmlPartition& partition) {
     if (destroyed_) return FailedPrecondition("the MIG instance was destroyed");
@@ -100,7 +119,7 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
   FakeFileSystem files_;
   Metrics metrics_;
   probes::StateFile state_{files_, NullLog(), "/s.json", "boot"};
-  const probes::RuleTable rules_;
+  probes::RuleTable rules_;
   probes::FakeNvml nvml_;
   std::unique_ptr<NvidiaHardware> hardware_;
   probes::FakeKernelLog* kernel_log_ = nullptr;
@@ -197,6 +216,46 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsGoneIsNotPreparedAndOthersAre) {
   EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0").code(), Code::kFailedPrecondition);
   EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-7-0").message(), HasSubstr("it was destroyed"));
   EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewIsNotPreparedUntilThatIsPublished) {
+  Make();
+  (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
+  Look();
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-2-0").message(),
+              HasSubstr("made anew: it was MIG-2-0 and is MIG-new"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-1-0"), OkStatus());
+  Names();
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
+  const DriverConfig config;
+  rules_ = *LoadRules(files_, config);
+  MakeUnstarted();
+  DeviceDriver driver(
+      {loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+      {.publish = [](const Inventory&) { return std::nullopt; }, .health_changed = [] {}}, config);
+  SaidHealth health;
+  ASSERT_EQ(driver.Start(), OkStatus());
+  loop_.RunUntilIdle();
+  const auto look = [&] {
+    loop_.Advance(config.poll);
+    driver.Report(health);
+  };
+  look();
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 62, ""}};
+  look();
+  look();
+  const std::string bad = "XidMicrocontrollerHalted";
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], bad);
+  (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
+  look();
+  look();
+  look();
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
 }
 
 // The vendor's driver has slices with UUIDs of instances, or of their GPUs: both are found.
