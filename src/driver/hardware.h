@@ -144,6 +144,7 @@ class NvidiaHardware final : public Hardware {
   CdiEdits EditsFor(const std::string& device) const override;
   // FailedPrecondition while no library that containers would get is of the module's version:
   // their programs could not use a GPU.
+  // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.
   // Nor one of a MIG instance that the kernel module does not have any more, or that has another
   // UUID than Devices() said last.
   Status CanPrepare(const std::string& device) const override;
@@ -158,6 +159,7 @@ class NvidiaHardware final : public Hardware {
     const probes::NvmlPartition* partition = nullptr;
   };
   Found Find(const std::string& device) const;
+  Status CanPrepareWhole(const std::string& device) const;
   Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu) const;
   Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu,
                   const probes::NvmlPartition& partition) const;

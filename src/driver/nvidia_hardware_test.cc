@@ -258,6 +258,37 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
   EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
 }
 
+TEST_F(NvidiaHardwareTest, OneThatIsFoundWithoutNvmlIsNotPreparedWholeUntilItsModeIsKnown) {
+  // As the kernel module shows it while the library is of another version.
+  nvml_.gpus = {{.uuid = "GPU-a", .minor = 0, .is_mode_unknown = true},
+                {.uuid = "GPU-b", .minor = 1, .is_mode_unknown = true}};
+  nvml_.partitioned = {{"GPU-a", std::nullopt}, {"GPU-b", std::nullopt}};
+  Make();
+  Look();
+  EXPECT_THAT(Names(), ElementsAre("gpu-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0").message(), HasSubstr("NVML has not said yet"));
+  nvml_.partitioned = {{"GPU-a", true}, {"GPU-b", false}};
+  Look();
+  EXPECT_EQ(looks_asked_, 1);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0").message(), HasSubstr("is cut into MIG instances"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-1-0"), OkStatus());
+  EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AGpuThatIsCutNoMoreIsADeviceAgain) {
+  Make();
+  nvml_.partitioned["GPU-a"] = std::nullopt;
+  Look();
+  EXPECT_EQ(looks_asked_, 0);
+  nvml_.partitioned["GPU-a"] = false;
+  Look();
+  EXPECT_EQ(looks_asked_, 1);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-1-0").message(), HasSubstr("it was destroyed"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0"), OkStatus());
+}
+
 // The vendor's driver has slices with UUIDs of instances, or of their GPUs: both are found.
 TEST_F(NvidiaHardwareTest, BesideAVendorsDriverTheGpuIsADeviceToo) {
   Make(true);

@@ -209,14 +209,16 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
   if (gpu.uuid.empty()) return {.error = "it has no UUID"};
   gpu.serial = NvmlText(call.serial, gpu.handle);
   gpu.model = NvmlText(call.name, gpu.handle);
-  unsigned minor = 0, mig = 0, mig_to_be = 0;
+  unsigned minor = 0;
   nvml::Memory memory{};
   if (call.minor(gpu.handle, &minor) == nvml::kSuccess) gpu.minor = static_cast<int>(minor);
   // No GPU is without memory: a library that says so does not know it.
   if (call.memory(gpu.handle, &memory) == nvml::kSuccess && memory.total > 0) {
     gpu.memory = memory.total;
   }
-  if (call.mig_mode(gpu.handle, &mig, &mig_to_be) == nvml::kSuccess) gpu.is_partitioned = mig != 0;
+  const std::optional<bool> partitioned = IsPartitioned(gpu);
+  gpu.is_mode_unknown = !partitioned;
+  gpu.is_partitioned = partitioned.value_or(false);
   if (gpu.is_partitioned) gpu.partitions = Partitions(gpu).value_or(std::vector<NvmlPartition>());
   return gpu;
 }

@@ -45,18 +45,38 @@ int Describe(const NvmlFunctions& call, nvml::Device handle, NvmlPartition& part
   return nvml::kSuccess;
 }
 
+// One that the module alone has shown, while the versions did not match, has none yet; nullptr:
+// NVML does not give it now.
+nvml::Device HandleOf(const NvmlFunctions& call, const NvmlGpu& gpu) {
+  nvml::Device handle = gpu.handle;
+  if (handle != nullptr) return handle;
+  const int result = call.by_address(gpu.pci_address.c_str(), &handle);
+  return result == nvml::kSuccess ? handle : nullptr;
+}
+
 }  // namespace
 
+std::optional<bool> NvmlLibrary::IsPartitioned(const NvmlGpu& gpu) {
+  nvml::Device handle = Ready() ? HandleOf(*functions_, gpu) : nullptr;
+  if (handle == nullptr) return std::nullopt;
+  unsigned now = 0, to_be = 0;
+  const int result = functions_->mig_mode(handle, &now, &to_be);
+  if (result == nvml::kSuccess) return now != 0;
+  // GPUs, and libraries, from before there was MIG.
+  if (result == nvml::kNotSupported || result == nvml::kFunctionNotFound) return false;
+  return std::nullopt;
+}
+
 std::optional<std::vector<NvmlPartition>> NvmlLibrary::Partitions(const NvmlGpu& gpu) {
-  // One that the module alone has shown has no handle yet.
-  if (!Ready() || gpu.handle == nullptr) return std::nullopt;
   const NvmlFunctions& call = *functions_;
+  nvml::Device parent = Ready() ? HandleOf(call, gpu) : nullptr;
+  if (parent == nullptr) return std::nullopt;
   unsigned most = 0;
-  if (call.partitions_most(gpu.handle, &most) != nvml::kSuccess) return std::nullopt;
+  if (call.partitions_most(parent, &most) != nvml::kSuccess) return std::nullopt;
   std::vector<NvmlPartition> partitions;
   for (unsigned index = 0; index < std::min(most, kNvmlPartitionsMax); ++index) {
     nvml::Device handle = nullptr;
-    const int result = call.partition_by_index(gpu.handle, index, &handle);
+    const int result = call.partition_by_index(parent, index, &handle);
     // Numbers have gaps where instances were destroyed.
     if (result == nvml::kNotFound || result == nvml::kInvalidArgument) continue;
     if (result != nvml::kSuccess) return std::nullopt;

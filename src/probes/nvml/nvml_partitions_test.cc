@@ -95,6 +95,29 @@ TEST_F(NvmlPartitionsTest, AGpuThatIsNotCutHasNone) {
   EXPECT_THAT(library->Gpus()->at(0).partitions, IsEmpty());
 }
 
+TEST_F(NvmlPartitionsTest, AGpuThatTheModuleAloneHasShownSaysSoOnceTheVersionsMatch) {
+  Answer("init 18\n");
+  const NvmlGpu shown{.uuid = "GPU-1", .pci_address = "0000:4b:00.0", .is_mode_unknown = true};
+  const auto library =
+      *NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [&] { return NvmlModule{.gpus = {shown}}; });
+  const NvmlGpu gpu = library->Gpus()->at(0);
+  EXPECT_TRUE(gpu.is_mode_unknown);
+  EXPECT_EQ(library->IsPartitioned(gpu), std::nullopt);
+  EXPECT_EQ(library->Partitions(gpu), std::nullopt);
+  Answer("");
+  EXPECT_EQ(library->IsPartitioned(gpu), true);
+  EXPECT_THAT(*library->Partitions(gpu), SizeIs(2));
+  Answer("0 mig 0\n");
+  EXPECT_EQ(library->IsPartitioned(gpu), false);
+}
+
+TEST_F(NvmlPartitionsTest, AGpuThatCannotSayWhetherItIsCutIsNotTakenForWhole) {
+  const auto library = OpenCut("0 mig result 999\n");
+  EXPECT_TRUE(library->Gpus()->at(0).is_mode_unknown);
+  Answer("0 mig result 3\n");
+  EXPECT_FALSE(library->Gpus()->at(0).is_mode_unknown) << "from before there was MIG";
+}
+
 TEST_F(NvmlPartitionsTest, AnXidNamesTheInstanceThatItIsAbout) {
   const auto library = OpenCut("xid 0 13 9 1\nxid 0 31 1\nxid 0 79\n");
   EXPECT_THAT(*library->Gpus(), SizeIs(1));
