@@ -11,6 +11,7 @@
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "probes/nvml/fake_nvml.h"
+#include "probes/rules/rule_reader.h"
 
 namespace galen::device_driver {
 namespace {
@@ -79,6 +80,18 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
     hardware_ = std::make_unique<NvidiaHardware>(
         Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
         [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
+  }
+  // The driver of this hardware, which has looked once.
+  std::unique_ptr<DeviceDriver> Drive(const DriverConfig& config) {
+    MakeUnstarted();
+    auto driver = std::make_unique<DeviceDriver>(
+        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
+                            .health_changed = [] {}},
+        config);
+    EXPECT_EQ(driver->Start(), OkStatus());
+    loop_.RunUntilIdle();
+    return driver;
   }
   StatusOr<std::vector<std::string>> MigNodes(int minor, const probes::NvmlPartition& partition) {
     if (destroyed_) return FailedPrecondition("the MIG instance was destroyed");
@@ -232,16 +245,11 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewIsNotPreparedUntilThatIsPubli
 TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
   const DriverConfig config;
   rules_ = *LoadRules(files_, config);
-  MakeUnstarted();
-  DeviceDriver driver(
-      {loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
-      {.publish = [](const Inventory&) { return std::nullopt; }, .health_changed = [] {}}, config);
+  const auto driver = Drive(config);
   SaidHealth health;
-  ASSERT_EQ(driver.Start(), OkStatus());
-  loop_.RunUntilIdle();
   const auto look = [&] {
     loop_.Advance(config.poll);
-    driver.Report(health);
+    driver->Report(health);
   };
   look();
   nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 62, ""}};
@@ -256,6 +264,33 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
   look();
   EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
   EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
+}
+
+// Five instances of one slow GPU beside three others.
+TEST_F(NvidiaHardwareTest, InstancesOfOneGpuAreNoMajorityAmongPeers) {
+  rules_ = *probes::ParseRules(
+      "signs: [{name: power, kind: reading}]\n"
+      "rules: [{id: slow, sign: power, when: '< 80 % of peers', state: Degraded, share: 0.5,\n"
+      "  code: Slow, owner: Hardware, sentence: slow}]\n",
+      "r.yaml");
+  for (unsigned i = 3; i <= 5; ++i) nvml_.gpus[0].partitions.push_back(Instance(i, 0));
+  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+  nvml_.gpus[1] = {.uuid = "GPU-b", .model = "H100", .minor = 1};
+  nvml_.gpus.push_back({.uuid = "GPU-c", .model = "H100", .minor = 2});
+  nvml_.gpus.push_back({.uuid = "GPU-d", .model = "H100", .minor = 3});
+  for (const char* other : {"GPU-b", "GPU-c", "GPU-d"}) {
+    nvml_.shows[other] = {{.name = "power", .value = 600.0}};
+  }
+  const DriverConfig config;
+  const auto driver = Drive(config);
+  SaidHealth health;
+  for (int i = 0; i < 3; ++i) {
+    loop_.Advance(config.poll);
+    driver->Report(health);
+  }
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], "Slow");
+  EXPECT_EQ(health.of["gpu-0-mig-5-0"], "Slow");
+  EXPECT_EQ(health.of["gpu-1"], "Healthy");
 }
 
 TEST_F(NvidiaHardwareTest, OneThatIsFoundWithoutNvmlIsNotPreparedWholeUntilItsModeIsKnown) {
