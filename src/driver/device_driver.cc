@@ -1,5 +1,9 @@
 #include "driver/device_driver.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -8,6 +12,44 @@
 #include "sdk/inventory.h"
 
 namespace galen::device_driver {
+namespace {
+
+// "" where it has no such text.
+std::string TextOf(const Device& device, const std::string& attribute) {
+  const auto found = device.attributes.find(attribute);
+  const auto* text =
+      found == device.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text == nullptr ? "" : *text;
+}
+
+// Of parts of a device that one, by UUID: of MIG instances their GPU. Where it is a device as well,
+// it is one with them.
+std::map<std::string, std::string> WholesOf(const Inventory& devices) {
+  std::map<std::string, std::string> wholes;
+  std::set<std::string> cut;
+  for (const Device& device : devices) {
+    const std::string parent = TextOf(device, "parentUUID");
+    if (parent.empty()) continue;
+    wholes[device.name] = parent;
+    cut.insert(parent);
+  }
+  for (const Device& device : devices) {
+    const std::string uuid = TextOf(device, "uuid");
+    if (cut.contains(uuid)) wholes[device.name] = uuid;
+  }
+  return wholes;
+}
+
+// Whether one of that name was there, and was another: a MIG instance that is made anew between two
+// looks gets the name of the one that was destroyed.
+bool IsAnother(const Device& device, const Inventory& before) {
+  const auto old = std::ranges::find(before, device.name, &Device::name);
+  if (old == before.end()) return false;
+  const std::string uuid = TextOf(device, "uuid"), known = TextOf(*old, "uuid");
+  return !uuid.empty() && !known.empty() && uuid != known;
+}
+
+}  // namespace
 
 DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const DriverConfig& config)
     : edges_(edges),
@@ -100,16 +142,17 @@ Status DeviceDriver::TakeInventory() {
   if (devices == devices_) return OkStatus();
   // Refused as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
-  std::vector<std::string> names;
+  std::vector<std::string> names, same;
   std::map<std::string, std::string> models;
   for (const Device& device : devices) {
     names.push_back(device.name);
-    const auto model = device.attributes.find("model");
-    if (model == device.attributes.end()) continue;
-    if (const auto* text = std::get_if<std::string>(&model->second)) models[device.name] = *text;
+    if (!devices_ || !IsAnother(device, *devices_)) same.push_back(device.name);
+    models[device.name] = TextOf(device, "model");
   }
+  // Without what was found of those that had their names.
+  if (same.size() < names.size()) judge_.SetDevices(same);
   judge_.SetDevices(names);
-  judge_.SetModels(models);
+  judge_.SetModels(models, WholesOf(devices));
   if (watch_) watch_->SetDevices(devices);
   devices_ = std::move(devices);
   return Offer();

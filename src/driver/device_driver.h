@@ -71,9 +71,10 @@ class HealthJudge final : public probes::SignSink {
   // knew. A device that is new is Unknown until something shows how it is; one that left is
   // forgotten.
   void SetDevices(const std::vector<std::string>& names);
-  // The model of each device: those of one model are held against one another.
-  void SetModels(const std::map<std::string, std::string>& model_of_device) {
-    engine_.SetModels(model_of_device);
+  // As the engine has it: which devices are held against one another.
+  void SetModels(const std::map<std::string, std::string>& model_of_device,
+                 const std::map<std::string, std::string>& whole_of_device) {
+    engine_.SetModels(model_of_device, whole_of_device);
   }
   // Judges by another table from now on, which is lent until the next one; the one before must
   // still be there.

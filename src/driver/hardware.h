@@ -144,7 +144,9 @@ class NvidiaHardware final : public Hardware {
   CdiEdits EditsFor(const std::string& device) const override;
   // FailedPrecondition while no library that containers would get is of the module's version:
   // their programs could not use a GPU.
-  // Nor one of a MIG instance that the kernel module does not have any more.
+  // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.
+  // Nor one of a MIG instance that the kernel module does not have any more, or that has another
+  // UUID than Devices() said last.
   Status CanPrepare(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;
@@ -157,6 +159,7 @@ class NvidiaHardware final : public Hardware {
     const probes::NvmlPartition* partition = nullptr;
   };
   Found Find(const std::string& device) const;
+  Status CanPrepareWhole(const std::string& device) const;
   Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu) const;
   Device DeviceOf(const std::string& name, const probes::NvmlGpu& gpu,
                   const probes::NvmlPartition& partition) const;
@@ -167,6 +170,7 @@ class NvidiaHardware final : public Hardware {
   probes::NvmlProbe probe_;
   std::unique_ptr<probes::MigSpread> spread_;
   std::map<std::string, probes::MigSpread::Cut> cuts_;  // by the GPU's name
+  std::map<std::string, std::string> shown_uuids_;      // of MIG instances, by device
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
   std::unique_ptr<probes::XidMerger> merger_;
   std::unique_ptr<probes::KernelLog> kernel_log_;

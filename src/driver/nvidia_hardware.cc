@@ -56,14 +56,17 @@ NvidiaHardware::NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
 StatusOr<Inventory> NvidiaHardware::Devices() {
   Inventory inventory;
   cuts_.clear();
+  shown_uuids_.clear();
   for (const auto& [name, gpu] : gpus_) {
-    if (!gpu.is_partitioned || options_.with_partitioned) inventory.push_back(DeviceOf(name, gpu));
-    if (!gpu.is_partitioned) continue;
+    const probes::NvmlGpu& now = probe_.GpuOf(name);
+    if (!now.is_partitioned || options_.with_partitioned) inventory.push_back(DeviceOf(name, gpu));
+    if (!now.is_partitioned) continue;
     probes::MigSpread::Cut& cut = cuts_[name];
     cut.whole = options_.with_partitioned;
-    for (const probes::NvmlPartition& partition : probe_.PartitionsOf(name)) {
+    for (const probes::NvmlPartition& partition : now.partitions) {
       Device device = DeviceOf(name, gpu, partition);
       cut.instances.push_back({device.name, partition.gpu_instance, partition.compute_instance});
+      shown_uuids_[device.name] = partition.uuid;
       inventory.push_back(std::move(device));
     }
   }
@@ -111,8 +114,8 @@ Device NvidiaHardware::DeviceOf(const std::string& name, const probes::NvmlGpu& 
 NvidiaHardware::Found NvidiaHardware::Find(const std::string& device) const {
   for (const auto& [name, gpu] : gpus_) {
     if (device == name) return {.gpu = &gpu};
-    if (!gpu.is_partitioned || !device.starts_with(name + "-mig-")) continue;
-    for (const probes::NvmlPartition& partition : probe_.PartitionsOf(name)) {
+    if (!device.starts_with(name + "-mig-")) continue;
+    for (const probes::NvmlPartition& partition : probe_.GpuOf(name).partitions) {
       if (device == NameOf(name, partition)) return {&gpu, &partition};
     }
   }
@@ -149,12 +152,27 @@ Status NvidiaHardware::CanPrepare(const std::string& device) const {
     if (device.find("-mig-") == std::string::npos) return OkStatus();
     return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
   }
-  if (found.partition == nullptr) return OkStatus();
+  if (found.partition == nullptr) return CanPrepareWhole(device);
+  // Whoever was given it was given the one that its slice names.
+  if (const auto shown = shown_uuids_.find(device);
+      shown != shown_uuids_.end() && shown->second != found.partition->uuid) {
+    return FailedPrecondition("{} was destroyed and made anew: it was {} and is {}", device,
+                              shown->second, found.partition->uuid);
+  }
   if (!found.gpu->minor) {
     return FailedPrecondition("{} is a MIG instance of a GPU whose device node NVML does not name",
                               device);
   }
   return options_.find_mig_nodes(*found.gpu->minor, *found.partition).status();
+}
+
+Status NvidiaHardware::CanPrepareWhole(const std::string& device) const {
+  const probes::NvmlGpu& now = probe_.GpuOf(device);
+  if (now.is_mode_unknown) {
+    return FailedPrecondition("NVML has not said yet whether {} is cut into MIG instances", device);
+  }
+  if (!now.is_partitioned) return OkStatus();
+  return FailedPrecondition("{} is cut into MIG instances, which are devices in its place", device);
 }
 
 StatusOr<std::vector<probes::Sign>> NvidiaHardware::Observe() {

@@ -7,9 +7,11 @@
 #include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
+#include "driver/device_driver.h"
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "probes/nvml/fake_nvml.h"
+#include "probes/rules/rule_reader.h"
 
 namespace galen::device_driver {
 namespace {
@@ -18,6 +20,21 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// What is said last of each device: "Healthy", "Unknown", or the code of what is wrong.
+struct SaidHealth final : HealthWriter {
+  using HealthWriter::Healthy;
+  void Healthy(std::string_view device, HealthCause) override { Say(device, "Healthy"); }
+  void Unhealthy(std::string_view device, HealthCause cause) override { Say(device, cause.code); }
+  void Degraded(std::string_view device, double, HealthCause cause) override {
+    Say(device, cause.code);
+  }
+  void Unknown(std::string_view device, HealthCause) override { Say(device, "Unknown"); }
+  void Timeout(std::string_view, std::chrono::seconds) override {}
+  void Say(std::string_view device, const std::string& what) { of[std::string(device)] = what; }
+
+  std::map<std::string, std::string> of;
+};
 
 class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
  protected:
@@ -44,6 +61,12 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
     nvml_.shows["GPU-b"] = {{.name = "power", .value = 310.0}};
   }
   void Make(bool health_only = false) {
+    MakeUnstarted(health_only);
+    Names();
+    ASSERT_EQ(hardware_->Start(events_), OkStatus());
+    loop_.RunUntilIdle();
+  }
+  void MakeUnstarted(bool health_only = false) {
     NvidiaHardware::Options options;
     options.gpus = nvml_.gpus;
     options.find_files = [] { return NvidiaFiles{.control_nodes = {"nvidiactl"}}; };
@@ -57,9 +80,18 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
     hardware_ = std::make_unique<NvidiaHardware>(
         Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
         [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
-    Names();
-    ASSERT_EQ(hardware_->Start(events_), OkStatus());
+  }
+  // The driver of this hardware, which has looked once.
+  std::unique_ptr<DeviceDriver> Drive(const DriverConfig& config) {
+    MakeUnstarted();
+    auto driver = std::make_unique<DeviceDriver>(
+        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
+                            .health_changed = [] {}},
+        config);
+    EXPECT_EQ(driver->Start(), OkStatus());
     loop_.RunUntilIdle();
+    return driver;
   }
   StatusOr<std::vector<std::string>> MigNodes(int minor, const probes::NvmlPartition& partition) {
     if (destroyed_) return FailedPrecondition("the MIG instance was destroyed");
@@ -100,7 +132,7 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
   FakeFileSystem files_;
   Metrics metrics_;
   probes::StateFile state_{files_, NullLog(), "/s.json", "boot"};
-  const probes::RuleTable rules_;
+  probes::RuleTable rules_;
   probes::FakeNvml nvml_;
   std::unique_ptr<NvidiaHardware> hardware_;
   probes::FakeKernelLog* kernel_log_ = nullptr;
@@ -197,6 +229,99 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsGoneIsNotPreparedAndOthersAre) {
   EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0").code(), Code::kFailedPrecondition);
   EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-7-0").message(), HasSubstr("it was destroyed"));
   EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewIsNotPreparedUntilThatIsPublished) {
+  Make();
+  (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
+  Look();
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-2-0").message(),
+              HasSubstr("made anew: it was MIG-2-0 and is MIG-new"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-1-0"), OkStatus());
+  Names();
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
+  const DriverConfig config;
+  rules_ = *LoadRules(files_, config);
+  const auto driver = Drive(config);
+  SaidHealth health;
+  const auto look = [&] {
+    loop_.Advance(config.poll);
+    driver->Report(health);
+  };
+  look();
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 62, ""}};
+  look();
+  look();
+  const std::string bad = "XidMicrocontrollerHalted";
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], bad);
+  (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
+  look();
+  look();
+  look();
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
+}
+
+// Five instances of one slow GPU beside three others.
+TEST_F(NvidiaHardwareTest, InstancesOfOneGpuAreNoMajorityAmongPeers) {
+  rules_ = *probes::ParseRules(
+      "signs: [{name: power, kind: reading}]\n"
+      "rules: [{id: slow, sign: power, when: '< 80 % of peers', state: Degraded, share: 0.5,\n"
+      "  code: Slow, owner: Hardware, sentence: slow}]\n",
+      "r.yaml");
+  for (unsigned i = 3; i <= 5; ++i) nvml_.gpus[0].partitions.push_back(Instance(i, 0));
+  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+  nvml_.gpus[1] = {.uuid = "GPU-b", .model = "H100", .minor = 1};
+  nvml_.gpus.push_back({.uuid = "GPU-c", .model = "H100", .minor = 2});
+  nvml_.gpus.push_back({.uuid = "GPU-d", .model = "H100", .minor = 3});
+  for (const char* other : {"GPU-b", "GPU-c", "GPU-d"}) {
+    nvml_.shows[other] = {{.name = "power", .value = 600.0}};
+  }
+  const DriverConfig config;
+  const auto driver = Drive(config);
+  SaidHealth health;
+  for (int i = 0; i < 3; ++i) {
+    loop_.Advance(config.poll);
+    driver->Report(health);
+  }
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], "Slow");
+  EXPECT_EQ(health.of["gpu-0-mig-5-0"], "Slow");
+  EXPECT_EQ(health.of["gpu-1"], "Healthy");
+}
+
+TEST_F(NvidiaHardwareTest, OneThatIsFoundWithoutNvmlIsNotPreparedWholeUntilItsModeIsKnown) {
+  // As the kernel module shows it while the library is of another version.
+  nvml_.gpus = {{.uuid = "GPU-a", .minor = 0, .is_mode_unknown = true},
+                {.uuid = "GPU-b", .minor = 1, .is_mode_unknown = true}};
+  nvml_.partitioned = {{"GPU-a", std::nullopt}, {"GPU-b", std::nullopt}};
+  Make();
+  Look();
+  EXPECT_THAT(Names(), ElementsAre("gpu-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0").message(), HasSubstr("NVML has not said yet"));
+  nvml_.partitioned = {{"GPU-a", true}, {"GPU-b", false}};
+  Look();
+  EXPECT_EQ(looks_asked_, 1);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0-mig-1-0", "gpu-0-mig-2-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0").message(), HasSubstr("is cut into MIG instances"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-1-0"), OkStatus());
+  EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
+}
+
+TEST_F(NvidiaHardwareTest, AGpuThatIsCutNoMoreIsADeviceAgain) {
+  Make();
+  nvml_.partitioned["GPU-a"] = std::nullopt;
+  Look();
+  EXPECT_EQ(looks_asked_, 0);
+  nvml_.partitioned["GPU-a"] = false;
+  Look();
+  EXPECT_EQ(looks_asked_, 1);
+  EXPECT_THAT(Names(), ElementsAre("gpu-0", "gpu-1"));
+  EXPECT_THAT(hardware_->CanPrepare("gpu-0-mig-1-0").message(), HasSubstr("it was destroyed"));
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0"), OkStatus());
 }
 
 // The vendor's driver has slices with UUIDs of instances, or of their GPUs: both are found.

@@ -28,6 +28,10 @@ class FakeNvml final : public Nvml {
     }
     return signs;
   }
+  std::optional<bool> IsPartitioned(const NvmlGpu& gpu) override {
+    const auto said = partitioned.find(gpu.uuid);
+    return said != partitioned.end() ? said->second : std::optional(gpu.is_partitioned);
+  }
   std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) override {
     return partitions[gpu.uuid];
   }
@@ -40,6 +44,8 @@ class FakeNvml final : public Nvml {
   std::map<std::string, std::vector<Sign>> shows;  // by uuid
   // MIG instances, by the GPU's uuid; nullopt: not known.
   std::map<std::string, std::optional<std::vector<NvmlPartition>>> partitions;
+  // Where it is not as it was, by uuid; nullopt: not known.
+  std::map<std::string, std::optional<bool>> partitioned;
   std::vector<NvmlDepth> depths;                                 // of all reads
   StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};  // of the next wait
   Status fails;                                                  // all waits, while not OK

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -31,8 +32,13 @@ std::vector<Sign> MigSpread::Spread(std::vector<Sign> signs) const {
       spread.push_back(std::move(sign));
       continue;
     }
-    for (const MigInstance& instance : cut->second.instances) {
-      if (!IsAbout(instance, sign.part)) continue;
+    const std::vector<MigInstance>& instances = cut->second.instances;
+    // One that names an instance that is not known, as one made since the last look, may be about
+    // any of them: a fault of the hardware is never nobody's.
+    const bool known = std::ranges::any_of(
+        instances, [&](const MigInstance& each) { return IsAbout(each, sign.part); });
+    for (const MigInstance& instance : instances) {
+      if (known && !IsAbout(instance, sign.part)) continue;
       spread.push_back(sign);
       spread.back().device = instance.device;
     }

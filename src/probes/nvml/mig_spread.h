@@ -21,7 +21,7 @@ struct MigInstance {
 
 // Passes signs of GPUs on. Of one that is cut into instances a sign is one of each of them, since
 // heat, memory and links are the whole GPU's; an event that names an instance (Sign::part) is that
-// one's alone. Belongs to its loop.
+// one's alone, where it is known, else of all. Belongs to its loop.
 class MigSpread final : public SignSink {
  public:
   // `sink` is lent and outlives the spread.

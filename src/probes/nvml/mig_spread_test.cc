@@ -46,7 +46,14 @@ TEST_F(MigSpreadTest, WhatNamesAnInstanceIsOfThatOneAlone) {
   EXPECT_THAT(Of("gpu-0", "1"), ElementsAre("mig-1-0", "mig-1-1"));
 }
 
-TEST_F(MigSpreadTest, WhatNamesAnInstanceThatIsNoDeviceIsNobodys) {
+TEST_F(MigSpreadTest, WhatNamesAnInstanceThatIsNoDeviceIsOfAll) {
+  EXPECT_THAT(Of("gpu-0", "3/0"), ElementsAre("mig-1-0", "mig-1-1", "mig-2-0"));
+  EXPECT_THAT(Of("gpu-0", "3"), ElementsAre("mig-1-0", "mig-1-1", "mig-2-0"));
+  EXPECT_THAT(Of("gpu-0", "1/7"), ElementsAre("mig-1-0", "mig-1-1", "mig-2-0"));
+}
+
+TEST_F(MigSpreadTest, OfAGpuWithoutInstancesThereIsNoDeviceToShowIt) {
+  spread_.SetCuts({{"gpu-0", {}}});
   EXPECT_THAT(Of("gpu-0", "3/0"), IsEmpty());
   EXPECT_EQ(sink_.calls, 0);
 }
@@ -54,7 +61,7 @@ TEST_F(MigSpreadTest, WhatNamesAnInstanceThatIsNoDeviceIsNobodys) {
 TEST_F(MigSpreadTest, AGpuThatIsADeviceAsWellHasAllOfIt) {
   spread_.SetCuts({{"gpu-0", {.instances = {{"mig-1-0", 1, 0}}, .whole = true}}});
   EXPECT_THAT(Of("gpu-0", ""), ElementsAre("mig-1-0", "gpu-0"));
-  EXPECT_THAT(Of("gpu-0", "7/0"), ElementsAre("gpu-0"));
+  EXPECT_THAT(Of("gpu-0", "7/0"), ElementsAre("mig-1-0", "gpu-0"));
 }
 
 TEST_F(MigSpreadTest, OtherGpusAndWhatIsOfAllStayAsTheyAre) {

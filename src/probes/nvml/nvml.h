@@ -32,7 +32,7 @@ struct NvmlPartition {
   bool operator==(const NvmlPartition&) const = default;
 };
 
-// What stays of a GPU while its machine runs.
+// What stays of a GPU while its machine runs; its MIG mode and instances may change.
 struct NvmlGpu {
   void* handle = nullptr;      // NVML's own; valid until the library is closed
   std::string uuid{};          // "GPU-7d4b…", the one thing that is the same after a reboot
@@ -42,6 +42,7 @@ struct NvmlGpu {
   std::optional<int> minor{};  // of /dev/nvidiaN, where it is known
   std::optional<std::uint64_t> memory{};  // bytes, where they are known
   bool is_partitioned = false;            // MIG is on: programs get parts of it, never the whole
+  bool is_mode_unknown = false;           // nothing has said yet whether it is
   // Those there were when it was looked at; they may be made and destroyed at any time.
   std::vector<NvmlPartition> partitions{};
   // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.
@@ -77,7 +78,9 @@ class Nvml {
   // GPU or this version of the library does not have is left out; what could not be read has its
   // error. A GPU that is lost shows "gpu-lost" and nothing else.
   virtual std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) = 0;
-  // The MIG instances of a GPU that is_partitioned, as they are now; nullopt: NVML does not say.
+  // Whether the GPU is cut into MIG instances now; nullopt: NVML does not say.
+  virtual std::optional<bool> IsPartitioned(const NvmlGpu& gpu) = 0;
+  // The MIG instances of a GPU that is cut, as they are now; nullopt: NVML does not say.
   virtual std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) = 0;
   // Waits for XIDs, at most `most`; none is no error. Unimplemented: this library reports none.
   // After another error the next call asks for the XIDs anew, of those GPUs that still answer.

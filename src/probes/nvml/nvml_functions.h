@@ -61,6 +61,10 @@ struct NvmlFunctions {
 std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
                      nvml::Device device);
 
+// The same with NVML's result; `text` stays where it is not kSuccess.
+int NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function, nvml::Device device,
+             std::string& text);
+
 // NVML's answer in plain words: "not supported", "the GPU is lost", "NVML error 999".
 std::string NvmlErrorText(int result);
 

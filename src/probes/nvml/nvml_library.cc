@@ -39,13 +39,20 @@ std::string PciAddress(const nvml::PciInfo& info) {
 
 }  // namespace
 
+int NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function, nvml::Device device,
+             std::string& text) {
+  std::array<char, nvml::kTextSize> buffer{};
+  const int result = function(device, buffer.data(), static_cast<unsigned>(buffer.size()));
+  buffer.back() = '\0';
+  if (result == nvml::kSuccess) text = buffer.data();
+  return result;
+}
+
 std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
                      nvml::Device device) {
-  std::array<char, nvml::kTextSize> text{};
-  const int result = function(device, text.data(), static_cast<unsigned>(text.size()));
-  if (result != nvml::kSuccess) return "";
-  text.back() = '\0';
-  return text.data();
+  std::string text;
+  static_cast<void>(NvmlText(function, device, text));
+  return text;
 }
 
 std::string NvmlErrorText(int result) {
@@ -202,14 +209,16 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
   if (gpu.uuid.empty()) return {.error = "it has no UUID"};
   gpu.serial = NvmlText(call.serial, gpu.handle);
   gpu.model = NvmlText(call.name, gpu.handle);
-  unsigned minor = 0, mig = 0, mig_to_be = 0;
+  unsigned minor = 0;
   nvml::Memory memory{};
   if (call.minor(gpu.handle, &minor) == nvml::kSuccess) gpu.minor = static_cast<int>(minor);
   // No GPU is without memory: a library that says so does not know it.
   if (call.memory(gpu.handle, &memory) == nvml::kSuccess && memory.total > 0) {
     gpu.memory = memory.total;
   }
-  if (call.mig_mode(gpu.handle, &mig, &mig_to_be) == nvml::kSuccess) gpu.is_partitioned = mig != 0;
+  const std::optional<bool> partitioned = IsPartitioned(gpu);
+  gpu.is_mode_unknown = !partitioned;
+  gpu.is_partitioned = partitioned.value_or(false);
   if (gpu.is_partitioned) gpu.partitions = Partitions(gpu).value_or(std::vector<NvmlPartition>());
   return gpu;
 }

@@ -45,6 +45,7 @@ class NvmlLibrary final : public Nvml {
   StatusOr<std::string> DriverVersion() override;
   StatusOr<std::vector<NvmlGpu>> Gpus() override;
   std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) override;
+  std::optional<bool> IsPartitioned(const NvmlGpu& gpu) override;
   std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) override;
   StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) override;
 

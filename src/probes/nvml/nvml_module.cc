@@ -26,7 +26,8 @@ std::string ValueOf(std::string_view text, std::string_view key) {
 NvmlGpu GpuOf(const std::string& address, std::string_view information) {
   NvmlGpu gpu{.uuid = ValueOf(information, "GPU UUID"),
               .model = ValueOf(information, "Model"),
-              .pci_address = address};
+              .pci_address = address,
+              .is_mode_unknown = true};
   const std::string minor = ValueOf(information, "Device Minor");
   int number = -1;
   const char* end = minor.data() + minor.size();

@@ -33,7 +33,8 @@ TEST_F(NvmlModuleTest, NamesItsVersionAndItsGpus) {
   EXPECT_EQ(module.gpus[0], (NvmlGpu{.uuid = "GPU-9221d5d1-b60b-a624-bf14-0a1819cfda3b",
                                      .model = "NVIDIA H100 80GB HBM3",
                                      .pci_address = "0000:62:00.0",
-                                     .minor = 5}));
+                                     .minor = 5,
+                                     .is_mode_unknown = true}));
 }
 
 TEST_F(NvmlModuleTest, WithoutSysfsTheVersionIsThatOfProc) {

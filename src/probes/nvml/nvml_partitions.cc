@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "probes/nvml/nvml_functions.h"
 #include "probes/nvml/nvml_library.h"
@@ -19,40 +20,72 @@ std::string ProfileOf(std::string_view name) {
   return begin == std::string_view::npos ? "" : std::string(name.substr(begin + kBegin.size()));
 }
 
-// What NVML says of one; nullopt where it does not say which it is, as of one that is destroyed
-// meanwhile.
-std::optional<NvmlPartition> PartitionOf(const NvmlFunctions& call, nvml::Device handle) {
-  NvmlPartition partition;
-  partition.uuid = NvmlText(call.uuid, handle);
-  const bool numbered =
-      call.gpu_instance(handle, &partition.gpu_instance) == nvml::kSuccess &&
-      call.compute_instance(handle, &partition.compute_instance) == nvml::kSuccess;
-  if (partition.uuid.empty() || !numbered) return std::nullopt;
-  partition.profile = ProfileOf(NvmlText(call.name, handle));
+// What this kind of GPU or library never says; any other failure may be over at the next look.
+bool IsNeverSaid(int result) {
+  return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
+         result == nvml::kInvalidArgument || result == nvml::kNoPermission;
+}
+
+// Puts into `partition` what NVML says of one. kSuccess, or why it is not known: kNotFound of one
+// that is destroyed meanwhile; of a GPU that is lost each call fails, and its instances are there.
+int Describe(const NvmlFunctions& call, nvml::Device handle, NvmlPartition& partition) {
+  int result = NvmlText(call.uuid, handle, partition.uuid);
+  if (result == nvml::kSuccess) result = call.gpu_instance(handle, &partition.gpu_instance);
+  if (result == nvml::kSuccess) result = call.compute_instance(handle, &partition.compute_instance);
+  if (result != nvml::kSuccess) return result;
+  std::string name;
+  result = NvmlText(call.name, handle, name);
+  if (result != nvml::kSuccess && !IsNeverSaid(result)) return result;
+  partition.profile = ProfileOf(name);
   nvml::DeviceAttributes attributes{};
-  if (call.attributes(handle, &attributes) == nvml::kSuccess) {
-    partition.memory = attributes.memory_mebibytes * kMebibyte;
-    partition.multiprocessors = attributes.multiprocessors;
-  }
-  return partition;
+  result = call.attributes(handle, &attributes);
+  if (result != nvml::kSuccess) return IsNeverSaid(result) ? nvml::kSuccess : result;
+  partition.memory = attributes.memory_mebibytes * kMebibyte;
+  partition.multiprocessors = attributes.multiprocessors;
+  return nvml::kSuccess;
+}
+
+// One that the module alone has shown, while the versions did not match, has none yet; nullptr:
+// NVML does not give it now.
+nvml::Device HandleOf(const NvmlFunctions& call, const NvmlGpu& gpu) {
+  nvml::Device handle = gpu.handle;
+  if (handle != nullptr) return handle;
+  const int result = call.by_address(gpu.pci_address.c_str(), &handle);
+  return result == nvml::kSuccess ? handle : nullptr;
 }
 
 }  // namespace
 
+std::optional<bool> NvmlLibrary::IsPartitioned(const NvmlGpu& gpu) {
+  nvml::Device handle = Ready() ? HandleOf(*functions_, gpu) : nullptr;
+  if (handle == nullptr) return std::nullopt;
+  unsigned now = 0, to_be = 0;
+  const int result = functions_->mig_mode(handle, &now, &to_be);
+  if (result == nvml::kSuccess) return now != 0;
+  // GPUs, and libraries, from before there was MIG.
+  if (result == nvml::kNotSupported || result == nvml::kFunctionNotFound) return false;
+  return std::nullopt;
+}
+
 std::optional<std::vector<NvmlPartition>> NvmlLibrary::Partitions(const NvmlGpu& gpu) {
-  // One that the module alone has shown has no handle yet.
-  if (!Ready() || gpu.handle == nullptr) return std::nullopt;
   const NvmlFunctions& call = *functions_;
+  nvml::Device parent = Ready() ? HandleOf(call, gpu) : nullptr;
+  if (parent == nullptr) return std::nullopt;
   unsigned most = 0;
-  if (call.partitions_most(gpu.handle, &most) != nvml::kSuccess) return std::nullopt;
+  if (call.partitions_most(parent, &most) != nvml::kSuccess) return std::nullopt;
   std::vector<NvmlPartition> partitions;
   for (unsigned index = 0; index < std::min(most, kNvmlPartitionsMax); ++index) {
     nvml::Device handle = nullptr;
-    const int result = call.partition_by_index(gpu.handle, index, &handle);
+    const int result = call.partition_by_index(parent, index, &handle);
     // Numbers have gaps where instances were destroyed.
     if (result == nvml::kNotFound || result == nvml::kInvalidArgument) continue;
     if (result != nvml::kSuccess) return std::nullopt;
-    if (auto partition = PartitionOf(call, handle)) partitions.push_back(*std::move(partition));
+    NvmlPartition partition;
+    const int described = Describe(call, handle, partition);
+    if (described == nvml::kNotFound) continue;
+    // A list without it would say that it was destroyed.
+    if (described != nvml::kSuccess || partition.uuid.empty()) return std::nullopt;
+    partitions.push_back(std::move(partition));
   }
   return partitions;
 }

@@ -1,4 +1,5 @@
 // MIG instances, as the scripted library shows them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,10 +72,50 @@ TEST_F(NvmlPartitionsTest, AGpuThatIsLostDoesNotSayThatItHasNone) {
   EXPECT_EQ(library->Partitions(gpu), std::nullopt);
 }
 
+// It would be gone from the list, and the Pod that has it would lose what is wrong with it.
+TEST_F(NvmlPartitionsTest, AnInstanceThatCannotBeReadNowIsNotTakenForDestroyed) {
+  const auto library = OpenCut();
+  const NvmlGpu gpu = library->Gpus()->at(0);
+  for (const char* part : {"uuid", "gi", "ci", "name", "memory"}) {
+    // Lost, in need of a reset, unknown.
+    for (const int result : {15, 16, 999}) {
+      Answer(fmt::format("0 mig-0-{} result {}\n", part, result));
+      EXPECT_EQ(library->Partitions(gpu), std::nullopt) << part << ' ' << result;
+    }
+  }
+  for (const char* part : {"uuid", "gi", "ci", "name", "memory"}) {
+    Answer(fmt::format("0 mig-0-{} result 6\n", part));
+    EXPECT_THAT(*library->Partitions(gpu), SizeIs(1)) << part << ": destroyed meanwhile";
+  }
+}
+
 TEST_F(NvmlPartitionsTest, AGpuThatIsNotCutHasNone) {
   const auto library = OpenCut("0 mig 0\n");
   EXPECT_FALSE(library->Gpus()->at(0).is_partitioned);
   EXPECT_THAT(library->Gpus()->at(0).partitions, IsEmpty());
+}
+
+TEST_F(NvmlPartitionsTest, AGpuThatTheModuleAloneHasShownSaysSoOnceTheVersionsMatch) {
+  Answer("init 18\n");
+  const NvmlGpu shown{.uuid = "GPU-1", .pci_address = "0000:4b:00.0", .is_mode_unknown = true};
+  const auto library =
+      *NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [&] { return NvmlModule{.gpus = {shown}}; });
+  const NvmlGpu gpu = library->Gpus()->at(0);
+  EXPECT_TRUE(gpu.is_mode_unknown);
+  EXPECT_EQ(library->IsPartitioned(gpu), std::nullopt);
+  EXPECT_EQ(library->Partitions(gpu), std::nullopt);
+  Answer("");
+  EXPECT_EQ(library->IsPartitioned(gpu), true);
+  EXPECT_THAT(*library->Partitions(gpu), SizeIs(2));
+  Answer("0 mig 0\n");
+  EXPECT_EQ(library->IsPartitioned(gpu), false);
+}
+
+TEST_F(NvmlPartitionsTest, AGpuThatCannotSayWhetherItIsCutIsNotTakenForWhole) {
+  const auto library = OpenCut("0 mig result 999\n");
+  EXPECT_TRUE(library->Gpus()->at(0).is_mode_unknown);
+  Answer("0 mig result 3\n");
+  EXPECT_FALSE(library->Gpus()->at(0).is_mode_unknown) << "from before there was MIG";
 }
 
 TEST_F(NvmlPartitionsTest, AnXidNamesTheInstanceThatItIsAbout) {

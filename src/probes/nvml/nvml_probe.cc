@@ -81,28 +81,48 @@ void NvmlProbe::Read(Gpu& gpu) {
   gpu.queue->Run(
       [this, &gpu, depth] {
         gpu.signs = parts_.nvml.Read(gpu.gpu, depth);
-        if (gpu.gpu.is_partitioned) gpu.partitions = parts_.nvml.Partitions(gpu.gpu);
+        gpu.partitioned = parts_.nvml.IsPartitioned(gpu.gpu);
+        if (gpu.partitioned.value_or(gpu.gpu.is_partitioned)) {
+          gpu.partitions = parts_.nvml.Partitions(gpu.gpu);
+        }
       },
       [this, &gpu] { OnRead(gpu); });
 }
 
-const std::vector<NvmlPartition>& NvmlProbe::PartitionsOf(const std::string& device) const {
+const NvmlGpu& NvmlProbe::GpuOf(const std::string& device) const {
   const auto gpu =
       std::ranges::find_if(gpus_, [&device](const auto& each) { return each->device == device; });
   GALEN_CHECK(gpu != gpus_.end());
-  return (*gpu)->gpu.partitions;
+  return (*gpu)->gpu;
+}
+
+bool NvmlProbe::TakeMode(Gpu& gpu) {
+  const std::optional<bool> now = std::exchange(gpu.partitioned, std::nullopt);
+  if (!now) return false;
+  // As after a start while the versions of module and library did not match.
+  gpu.gpu.is_mode_unknown = false;
+  if (*now == gpu.gpu.is_partitioned) return false;
+  parts_.log.Info(*now ? "GPU is cut into MIG instances now, which are devices in its place"
+                       : "GPU is not cut into MIG instances any more",
+                  {{"device", gpu.device}});
+  gpu.gpu.is_partitioned = *now;
+  gpu.gpu.partitions.clear();
+  return true;
 }
 
 void NvmlProbe::TakePartitions(Gpu& gpu) {
   // What NVML does not say now stays: a GPU that is lost has taken its instances with it, and the
   // Pods that hold them are to show it.
+  bool changed = TakeMode(gpu);
   const auto now = std::exchange(gpu.partitions, std::nullopt);
-  if (!now || *now == gpu.gpu.partitions) return;
-  parts_.log.Info(
-      "the MIG instances of a GPU are others now",
-      {{"device", gpu.device}, {"before", gpu.gpu.partitions.size()}, {"now", now->size()}});
-  gpu.gpu.partitions = *now;
-  if (partitions_changed_) partitions_changed_();
+  if (now && *now != gpu.gpu.partitions) {
+    parts_.log.Info(
+        "the MIG instances of a GPU are others now",
+        {{"device", gpu.device}, {"before", gpu.gpu.partitions.size()}, {"now", now->size()}});
+    gpu.gpu.partitions = *now;
+    changed = true;
+  }
+  if (changed && partitions_changed_) partitions_changed_();
 }
 
 void NvmlProbe::OnRead(Gpu& gpu) {

@@ -39,10 +39,12 @@ class NvmlProbe final : public Probe {
   NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus);
 
   // What was read goes to `readings` when it comes, XIDs to `xids`, both from the loop. Once;
-  // both outlive the probe. `partitions_changed` is called when a GPU's MIG instances are others.
+  // both outlive the probe. `partitions_changed` is called when a GPU's MIG mode or instances are
+  // others.
   void Start(SignSink& readings, SignSink& xids, std::function<void()> partitions_changed = {});
-  // The MIG instances of the GPU as they were last seen; REQUIRES: there is such a device.
-  const std::vector<NvmlPartition>& PartitionsOf(const std::string& device) const;
+  // The GPU, with its MIG mode and instances as they were last seen; REQUIRES: there is such a
+  // device.
+  const NvmlGpu& GpuOf(const std::string& device) const;
   // Begins a read of each GPU that has none under way; gives only that NVML does not answer for a
   // GPU, or for XIDs.
   StatusOr<std::vector<Sign>> Observe() override;
@@ -54,7 +56,8 @@ class NvmlProbe final : public Probe {
     std::optional<Time> began;  // of the read under way
     std::optional<Time> deep;   // when its InfoROM was looked at
     std::vector<Sign> signs;    // the read's, written by its thread while `began`
-    // Likewise, of a GPU that has MIG instances.
+    // Likewise: whether it is cut into MIG instances, and of one that is these.
+    std::optional<bool> partitioned;
     std::optional<std::vector<NvmlPartition>> partitions;
     double links_up = 0;  // the most NVLinks that were up
     // The last read showed a mismatch of versions; a process before this one may have.
@@ -66,6 +69,8 @@ class NvmlProbe final : public Probe {
   void Read(Gpu& gpu);
   void OnRead(Gpu& gpu);
   void TakePartitions(Gpu& gpu);
+  // Whether the GPU's mode is another than it was.
+  bool TakeMode(Gpu& gpu);
   // Leaves of what NVML shows at each read, and the table takes as events, what is new; a recovery
   // that is asked for no more is one of value 0.
   static void KeepNews(Gpu& gpu, std::vector<Sign>& signs);

@@ -7,15 +7,28 @@
 
 namespace galen::probes {
 
-void RuleEngine::SetModels(const std::map<std::string, std::string>& model_of_device) {
+void RuleEngine::SetModels(const std::map<std::string, std::string>& model_of_device,
+                           const std::map<std::string, std::string>& whole_of_device) {
   std::map<std::string_view, std::size_t> numbers;
   for (auto& [name, device] : devices_) {
     device.model.reset();
+    const auto whole = whole_of_device.find(name);
+    device.whole = whole == whole_of_device.end() ? "" : whole->second;
     const auto model = model_of_device.find(name);
     if (model == model_of_device.end() || model->second.empty()) continue;
     device.model = numbers.try_emplace(model->second, numbers.size()).first->second;
   }
   peers_.assign(numbers.size() * peer_signs_, PeerValues());
+}
+
+const RuleEngine::Device* RuleEngine::VoterOf(const Device& device, const Sign& sign,
+                                              const Instant& at) const {
+  if (device.whole.empty()) return &device;
+  for (const auto& [name, other] : devices_) {
+    if (other.whole != device.whole || other.model != device.model) continue;
+    if (!IsSilent(other, at) && other.latest.contains(sign.name)) return &other;
+  }
+  return nullptr;
 }
 
 std::optional<double> RuleEngine::PeersMedian(const Device& device, const Sign& sign,
@@ -28,12 +41,15 @@ std::optional<double> RuleEngine::PeersMedian(const Device& device, const Sign& 
       // What a silent device showed once is no news of it.
       if (other.model != device.model || IsSilent(other, at)) continue;
       const auto latest = other.latest.find(sign.name);
-      if (latest != other.latest.end()) values.Add(latest->second);
+      if (latest == other.latest.end() || VoterOf(other, sign, at) != &other) continue;
+      values.Add(latest->second);
     }
     values.Settle();
   }
-  const auto own = device.latest.find(sign.name);
-  return own == device.latest.end() ? std::nullopt : values.MedianOfOthers(own->second);
+  const Device* voter = VoterOf(device, sign, at);
+  if (voter == nullptr) return std::nullopt;
+  const auto own = voter->latest.find(sign.name);
+  return own == voter->latest.end() ? std::nullopt : values.MedianOfOthers(own->second);
 }
 
 void RuleEngine::ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule,

@@ -113,6 +113,23 @@ TEST_F(PeersTest, TheThresholdToLeaveIsAShareOfPeersToo) {
   EXPECT_EQ(Of("a").state, HealthState::kHealthy);
 }
 
+// Of three wholes beside it, each is a peer; the other parts of its own are none.
+TEST_F(PeersTest, PartsOfOneWholeHaveOneVote) {
+  engine_.SetDevices({"a", "b", "c", "d", "e", "f", "g", "h"}, At());
+  std::map<std::string, std::string> models, wholes;
+  for (char name = 'a'; name <= 'h'; ++name) models[std::string(1, name)] = "H";
+  for (char name = 'a'; name <= 'e'; ++name) wholes[std::string(1, name)] = "GPU-1";
+  engine_.SetModels(models, wholes);
+  Show("speed", {50, 50, 50, 50, 50, 100, 100, 98});
+  EXPECT_EQ(Of("a").cause.message, "50 GB/s, its peers have 100: half the bandwidth");
+  EXPECT_EQ(Of("e").state, HealthState::kDegraded);
+  EXPECT_EQ(Of("f").state, HealthState::kHealthy) << "a majority of parts is none";
+  models.erase("h");
+  engine_.SetModels(models, wholes);
+  Show("speed", {50, 50, 50, 50, 50, 100, 100, 98});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing) << "two wholes are too few";
+}
+
 TEST_F(PeersTest, WhereAllAreSlowNobodyFallsBehind) {
   Show("speed", {100, 100, 100, 100, 10});
   Show("speed", {20, 20, 20, 20, 10});

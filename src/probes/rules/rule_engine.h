@@ -207,8 +207,11 @@ class RuleEngine {
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
   // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
-  // The model of each device: those of one model are peers. A device without one has none.
-  void SetModels(const std::map<std::string, std::string>& model_of_device);
+  // The model of each device: those of one model are peers. A device without one has none. Devices
+  // that are parts of one whole show what it shows, as MIG instances of one GPU: they have one vote
+  // together, and none on one another.
+  void SetModels(const std::map<std::string, std::string>& model_of_device,
+                 const std::map<std::string, std::string>& whole_of_device = {});
 
   // Another table from now on, lent likewise; that before must still be there. All that is known of
   // a rule that did not change stays, its debounce and its samples too; of a rule that did, what a
@@ -257,6 +260,7 @@ class RuleEngine {
     // By rule: it had found something, and its peers are too few by now.
     std::map<std::size_t, Trouble> uncompared;
     std::optional<std::size_t> model{};  // a number for each model
+    std::string whole{};                 // what it is a part of, as others are; "": nothing
     // Numbers only, of signs that can be read now: what conditions and peers are held against.
     std::map<std::string, double> latest;
     // The highest value since the device is known, of each sign that a baseline is asked of.
@@ -291,6 +295,8 @@ class RuleEngine {
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
   void ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule, std::size_t slot,
                          const Instant& at);
+  // The one whose value counts for the device, of the parts of its whole; nullptr: none shows it.
+  const Device* VoterOf(const Device& device, const Sign& sign, const Instant& at) const;
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
                                     const Instant& at);
