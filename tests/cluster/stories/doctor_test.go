@@ -251,8 +251,9 @@ func TestDoctorFindsNothingBadOnAHealthyNode(t *testing.T) {
 	watch := cluster.WatchPod(t, ns, "holder")
 	cluster.Apply(t, ns, oneDevice(0))
 	watch.Until(t, "Ready", podWithin, Running)
-	// What the machine is, and no story may change: its control groups, clock and disk, how busy it is,
-	// and that no systemd runs. Lock and process of an agent in a Pod are of another process namespace.
+	// What the machine is, and no story may change: its control groups, clock and disk, how busy it
+	// is, and that no systemd runs. Lock and process of an agent in a Pod are of another process
+	// namespace.
 	machine := []string{"agent.open-files", "host.cgroup", "host.disk-space", "host.time-sync",
 		"kubelet.watchdog", "practices.pressure"}
 	if cluster.Is("1.34") { // has no gate of messages, which came with 1.36
