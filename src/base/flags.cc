@@ -91,7 +91,8 @@ struct Flags::Impl {
     return fmt::format("{}", fmt::join(names, ", "));
   }
 
-  // Of what was left over: a word where a command stands is meant to be one.
+  // The message for words that no option takes: where a command is expected, the first of them was
+  // meant to be one.
   std::string WhatIsUnexpected(const std::vector<std::string>& words) const {
     std::string path;
     const Impl* named = Named(path);
@@ -104,7 +105,7 @@ struct Flags::Impl {
     return fmt::format("unexpected argument: {}", fmt::join(words, " "));
   }
 
-  // Of the command that the words name, which `path` is above.
+  // The help of the command that the words name; `path` are the commands above it.
   StatusOr<std::string> HelpOf(std::string_view words, const std::string& path) const {
     // Not App::help, which gives the help of the command that was parsed.
     if (words.empty()) {

@@ -75,7 +75,7 @@ std::string_view Trimmed(std::string_view text) {
 bool IsNear(std::string_view a, std::string_view b) {
   constexpr std::size_t kWrongMost = 2, kBytesMost = 64;
   if (a.size() > kBytesMost || b.size() > kBytesMost) return false;
-  // Of Levenshtein's table one row at a time: how far the begin of `a` is from each begin of `b`.
+  // Levenshtein's table, one row at a time: the distance of a prefix of `a` to each prefix of `b`.
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

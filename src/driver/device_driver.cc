@@ -22,8 +22,8 @@ std::string TextOf(const Device& device, const std::string& attribute) {
   return text == nullptr ? "" : *text;
 }
 
-// Of parts of a device that one, by UUID: of MIG instances their GPU. Where it is a device as well,
-// it is one with them.
+// For each device that is a part of another (a MIG instance of a GPU) the UUID of the whole, by the
+// part's name. A whole that is a device itself is listed with its own UUID.
 std::map<std::string, std::string> WholesOf(const Inventory& devices) {
   std::map<std::string, std::string> wholes;
   std::set<std::string> cut;
@@ -68,7 +68,8 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
       poll_(config.poll),
       offer_policy_(OfferPolicyOf(config)),
       asked_for_(AskedFor(config)) {
-  // Of a built-in table nobody expects each device to show all.
+  // Devices are not expected to show every sign of a built-in table, so only an operator's table is
+  // watched.
   if (!config.rules_path.empty()) watch_.emplace(edges, !config.kernel_log.empty());
   edges_.metrics.DeclareGauge("galen_build_info", "1; the labels are version and driver.");
   edges_.metrics.Set("galen_build_info", {{"version", kVersion}, {"driver", config.driver.name}},

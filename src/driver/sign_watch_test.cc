@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 class SignWatchTest : public ::testing::Test {
  protected:
-  // Of a driver that has been looking at these devices for a while.
+  // Starts the watch of a driver with this table.
   void Watch(const std::string& table, bool reads_kernel_log = false) {
     const StatusOr<probes::RuleTable> rules = probes::ParseRules(table, "r.yaml");
     ASSERT_TRUE(rules.ok()) << rules.status().message();

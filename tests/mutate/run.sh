@@ -138,7 +138,7 @@ link_and_notice() {
 # Prints "outcome, by, how" of one fault, with tabs.
 try() {
   local name=$1 room=${2%%/*} file=$3 own program
-  # Of a run that was cut off, perhaps before a test was written.
+  # Programs that a run which was cut off left, perhaps from before a test was written.
   rm -f "$RUN/$name".*_test
   if ! compile "$name" "$file" >"$RUN/$name.log" 2>&1; then
     printf 'not built\t-\t-\n'

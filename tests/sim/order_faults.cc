@@ -321,7 +321,8 @@ std::string SimFaults::EndWithFault(SimNode&, Random& chance) {
       held[0].device, found->name, ends / 1ms, repaired / 1ms);
 }
 
-// Of which it may have died all the same; soon after that is seen, the Pod is removed.
+// The Pod may have ended because of that fault all the same. Soon after it is seen, the Pod is
+// removed.
 std::string SimFaults::EndBeforeFault(SimNode&, Random& chance) {
   const std::uint64_t place = chance.Below(SimWorld::kPods);
   const std::string fresh = Fresh(fmt::format("late-{}", place), chance);

@@ -24,7 +24,7 @@ std::string EventName(const std::string& uid, std::string_view reason, std::stri
   return fmt::format("{} {} {}", uid, reason, device);
 }
 
-// Of changes of devices, by the state that they end in.
+// The reasons of Events, by the state in which a device's change ends.
 constexpr std::pair<HealthState, std::string_view> kEventReasons[] = {
     {HealthState::kHealthy, "DeviceRecovered"},
     {HealthState::kUnknown, "DeviceUnknown"},

@@ -51,8 +51,8 @@ class SimFaults {
   explicit SimFaults(SimWorld& world) : world_(world) {}
 
   static std::span<const FaultKind> Kinds();
-  // Of these rows of the table, the last of which is not among them: a plan that was drawn before
-  // there were more is drawn again.
+  // The rows of the table that faults are drawn from, `end` not among them: plans that were drawn
+  // before there were more rows stay the same.
   struct Rows {
     std::size_t first = 0;
     std::size_t end = Kinds().size();

@@ -147,7 +147,7 @@ class SimRules {
   std::map<std::string, Agent> agents_;
   // By Pod's uid and device: that a Pod that has ended shows a fault that came later.
   std::map<std::string, Time> invented_since_;
-  // Of a Pod that has ended: whether a fault was shown when it was looked at, at first at the end.
+  // Whether a Pod that has ended showed a fault when it was last looked at, at first at its end.
   struct ShownFault {
     bool shown = false;
     bool saw_end = false;

@@ -50,6 +50,17 @@ TEST(Lengths, FunctionsFitOnAScreen) {
   EXPECT_EQ(findings.text(), "");
 }
 
+TEST(Lengths, AConstructorCountsFromItsFirstMember) {
+  const SourceFile file{"src/a/b.cc",
+                        {"A::A(int a)", "    : a_(a),", "      call_([this] {", "        Call();",
+                         "      }) {", "  Begin();", "}", "void A::Begin() {", "  Go();", "}"}};
+  const std::vector<Function> functions = FunctionsOf(file);
+  ASSERT_EQ(functions.size(), 2u);
+  EXPECT_EQ(functions[0].first_line, 1u);
+  EXPECT_EQ(functions[0].length, 6u);
+  EXPECT_EQ(functions[1].length, 3u);
+}
+
 TEST(Lengths, LinesFitInAHundredCharacters) {
   Findings findings;
   for (const SourceFile& file : Sources()) {

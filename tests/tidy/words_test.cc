@@ -47,6 +47,8 @@ const std::vector<Ban>& Bans() {
        "write report, publish, notify, say or distinguish",
        {},
        false},
+      // It leaves open what the sentence is about until its end.
+      {R"(^ *(//|#) Of [a-zA-Z])", "begin a comment with what it says", {}},
       {R"(\b(TODO|FIXME|XXX|HACK)\b)", "do it, or write it into an issue", {}},
       {R"(DISABLED_)", "a test runs or is deleted", {}},
       // A real kubectl, root's kernel log: what a machine may lack, and `./dev test` names.

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,14 +18,13 @@
 #include "agent/containers/process_search.h"
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
+#include "base/process_handle.h"
 
 namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-Fd OpenPidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 // Whether the process has ended, or does so soon.
 bool Ends(const Fd& pidfd) {
@@ -246,13 +244,13 @@ TEST_F(PosixContainerProcessesTest, NothingOutlivesAnAgentThatIsKilled) {
   const std::vector<pid_t> pids = ReadPids(read.get(), 6);
   ASSERT_EQ(pids.size(), 6U);
   std::vector<Fd> handles;
-  for (const pid_t pid : pids) handles.push_back(OpenPidfd(pid));
+  for (const pid_t pid : pids) handles.push_back(OpenProcess(pid));
   ::kill(agent, SIGKILL);
   ::waitpid(agent, nullptr, 0);
   for (const Fd& handle : handles) EXPECT_TRUE(Ends(handle));
   // Where the test fails, they go.
   for (const Fd& handle : handles) {
-    ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
+    SignalProcess(handle, SIGKILL);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "agent/containers/keeper_main.h"
+#include "base/process_handle.h"
 
 namespace galen::agent {
 namespace {
@@ -161,7 +161,7 @@ ProcessKeeper::~ProcessKeeper() {
   if (reaped_) return;
   // Not only closed: a program that we start at this moment may hold it too.
   ::shutdown(socket_.get(), SHUT_RDWR);
-  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  const Fd handle = OpenProcess(pid_);
   pollfd end{handle.get(), POLLIN, 0};
   ::poll(&end, 1, static_cast<int>(kEndWithin / std::chrono::milliseconds(1)));
   ::waitpid(pid_, nullptr, WNOHANG);

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <optional>
 
 #include "base/loop/epoll_loop.h"
+#include "base/process_handle.h"
 
 namespace galen::agent {
 namespace {
@@ -171,7 +171,7 @@ TEST_F(ProcessKeeperTest, ItsEndTakesDaemonsAlong) {
   write.Reset();
   char text[16] = {};
   ASSERT_GT(::read(read.get(), text, sizeof(text) - 1), 0);
-  const Fd daemon(static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(text), 0)));
+  const Fd daemon = OpenProcess(std::atoi(text));
   ASSERT_TRUE(daemon);
   keeper_.reset();
   pollfd gone{daemon.get(), POLLIN, 0};

@@ -1,6 +1,5 @@
 #include "agent/containers/process_search.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/fd.h"
+#include "base/process_handle.h"
 
 namespace galen::agent {
 namespace {
@@ -42,10 +41,9 @@ int SignalThese(const std::vector<pid_t>& pids, int signal, const IsMeant& is_me
   for (const pid_t pid : pids) {
     if (pid == ::getpid()) continue;
     // First the handle, then the look: whoever has the number at the look, the handle's process is
-    // either that one or gone. By number: this C library declares neither function for C++.
-    const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!handle || !is_meant(pid)) continue;
-    if (::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0) ++signalled;
+    // either that one or gone.
+    const Fd handle = OpenProcess(pid);
+    if (handle && is_meant(pid) && SignalProcess(handle, signal)) ++signalled;
   }
   return signalled;
 }

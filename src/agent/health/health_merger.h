@@ -38,9 +38,9 @@ struct DeviceMatches {
 // `offered` are the driver's devices by its ResourceSlices, `probed` those of its health source.
 // Two are one if the first of these that both sides have is equal: UUID, PCI address, serial; and
 // none of the others contradicts it. A device with a parent's UUID is a partition: it goes with
-// what has its own UUID, else with the parent, as many others may. Otherwise an id that two devices
-// of one side have decides nothing; devices of different types may share it, since drivers offer
-// one GPU in several forms (NVIDIA's "gpu" and "vfio"). What matches nothing is in neither map.
+// what has its own UUID, else with the parent, as many others may. Otherwise an id decides nothing
+// if two devices of one side have it, unless they are of different types: drivers offer one GPU in
+// several forms (NVIDIA's "gpu" and "vfio"). What matches nothing is in neither map.
 // Pure.
 DeviceMatches MatchDevices(const std::map<DeviceId, HardwareIds>& offered,
                            const std::map<DeviceId, HardwareIds>& probed);

@@ -43,9 +43,10 @@ inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
 // Below it a loaded node alone would make devices Unknown.
 inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
 
-// A rule may name driver, pool and device. Of those that fit a device the one that names the most
-// of the three decides; of several that name as many, the last. A driver's wish is clamped to
-// kTimeoutLeast and kTimeoutMax; an operator's rule was checked when the configuration was read.
+// A rule may name driver, pool and device. Among the rules that fit a device the one that names
+// most of the three decides, and the last one where several name as many. A driver's wish is
+// clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when the configuration
+// was read.
 EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,
                            std::optional<Duration> asked_by_driver);
 

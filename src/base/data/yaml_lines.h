@@ -37,8 +37,9 @@ class YamlLines {
   std::optional<YamlPlace> PlaceOfField(std::string_view key, std::size_t index,
                                         std::string_view field) const;
 
-  // Of a mapping of mappings, such as `defaults`: the place of a field of the mapping `name` of the
-  // key; of the name where the field cannot be found, or is ""; of the key where that cannot.
+  // The place of a field two levels below a key, as `owner` in `defaults: {heat: {owner: x}}`: key
+  // "defaults", name "heat", field "owner". Where the field is "" or cannot be found, the place of
+  // the name; where that cannot be found, the place of the key. nullopt: there is no such key.
   std::optional<YamlPlace> PlaceInside(std::string_view key, std::string_view name,
                                        std::string_view field) const;
 

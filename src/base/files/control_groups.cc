@@ -1,7 +1,6 @@
 #include "base/files/control_groups.h"
 
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/process_handle.h"
 
 namespace galen {
 namespace {
@@ -138,15 +137,13 @@ bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
   for (std::size_t from = 0; from < found.size(); from += kHandlesMax) {
     std::map<pid_t, Fd> handles;
     for (std::size_t i = from; i < std::min(found.size(), from + kHandlesMax); ++i) {
-      // By number: this C library declares neither function for C++.
-      handles[found[i]] = Fd(static_cast<int>(::syscall(SYS_pidfd_open, found[i], 0)));
+      handles[found[i]] = OpenProcess(found[i]);
     }
     // First the handle, then the look: whoever has the number at the look, the handle's process is
     // either that one or gone.
     for (const pid_t pid : MembersOf(directory)) {
       const auto it = handles.find(pid);
-      if (it == handles.end() || !it->second) continue;
-      ::syscall(SYS_pidfd_send_signal, it->second.get(), SIGKILL, nullptr, 0);
+      if (it != handles.end()) SignalProcess(it->second, SIGKILL);
     }
   }
   killed.insert(found.begin(), found.end());
@@ -156,7 +153,7 @@ bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
 void KillMembers(const std::string& directory) {
   const std::vector<pid_t> members = NumbersIn(directory);
   if (members.empty()) return;
-  // Version 2, Linux 5.14: all at once, with what they start meanwhile.
+  // Since Linux 5.14 version 2 kills a whole group at once, with whatever it starts meanwhile.
   const bool with_us = std::ranges::find(members, ::getpid()) != members.end();
   const std::string at_once = directory + "/cgroup.kill";
   if (!with_us && IsThere(at_once) && WriteValue(at_once, "1").ok()) return;

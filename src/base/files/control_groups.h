@@ -82,21 +82,22 @@ class ControlGroups {
   bool Remove(const std::string& group) const;
   // At the end: removes every group that has no processes, and the one of all after them.
   void RemoveAll() const;
-  // Of groups of all groups that are named `prefix` and the number of a process that is gone: kills
-  // what runs in them, and removes what is empty.
+  // Cleans up after earlier programs: kills what still runs in groups named `prefix` and a process
+  // number, where that process is gone, and removes those groups once they are empty.
   void EndLeftovers(const std::string& prefix) const;
   // Groups that are there, as directories: after a start those of a program before this one.
   std::vector<std::string> All() const;
 
  private:
   void UseVersion1(const std::string& own);
-  // Of version 1, where each controller has a tree of its own: that of our groups in it; "" where
-  // it cannot be had. `lines` are those of our own groups.
+  // Version 1 has a tree of groups for each controller. Makes the directory of our groups in the
+  // controller's tree and returns it; "" where that is not allowed. `lines`: /proc/self/cgroup.
   std::string TreeBeside(const std::string& lines, const std::string& controller);
   void UseVersion2(const std::string& own);
-  // Of version 2: makes us leave our own group to those below it, where we may.
+  // Version 2 gives controllers to groups only below one without processes: moves this process into
+  // a group of its own below, if it is alone in the present one.
   void MakeRoom(const std::string& base);
-  // Of version 2: whether groups below ours may have the controller.
+  // Turns a controller of version 2 on for the groups below ours; false where that is refused.
   bool Enable(const std::string& base, const std::string& controller);
   void AddLimitation(const std::string& what);
   // The group's directory in that tree of groups.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "base/environment.h"
 #include "base/fd.h"
+#include "base/process_handle.h"
 
 namespace galen {
 namespace {
@@ -161,11 +161,10 @@ pid_t ParentNumberOf(pid_t pid) {
 // What was listed as a child may have gone, and its number be a stranger's. Whether it was one.
 bool ConfineChild(pid_t pid, const std::vector<pid_t>& parents,
                   const Process::Confinement& confinement) {
-  // First the handle, then the look, then whether it is still there: then the look was at it. By
-  // number: this C library declares neither function for C++.
-  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // First the handle, then the look, then whether it is still there: then the look was at it.
+  const Fd handle = OpenProcess(pid);
   if (!handle || std::ranges::find(parents, ParentNumberOf(pid)) == parents.end()) return false;
-  if (::syscall(SYS_pidfd_send_signal, handle.get(), 0, nullptr, 0) != 0) return false;
+  if (!SignalProcess(handle, 0)) return false;
   ConfineOne(pid, confinement);
   return true;
 }
@@ -364,8 +363,7 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
   impl->confined = options.confinement.has_value();
   // From here on a failure kills and reaps the child, by ~Impl.
   impl->running = true;
-  // By number: this C library declares the function for C only.
-  impl->pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, impl->pid, 0)));
+  impl->pidfd = OpenProcess(impl->pid);
   if (!impl->pidfd) return ErrnoStatus(errno, "watch the end of " + options.command.front());
   impl->on_output = std::move(options.on_output);
   impl->on_exit = std::move(on_exit);

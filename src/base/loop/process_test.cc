@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
+#include "base/process_handle.h"
 
 namespace galen {
 namespace {
@@ -112,7 +112,7 @@ TEST_F(ProcessTest, ChildHasDefaultSignalsAndNoDescriptorOfOurs) {
 
 // Waits for the end of a process that is no child of ours, 5 s at most.
 bool Ends(pid_t pid) {
-  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const Fd pidfd = OpenProcess(pid);
   pollfd watched{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
   return !pidfd || ::poll(&watched, 1, 5000) == 1;
 }

@@ -67,8 +67,8 @@ struct GpuNames {
   std::string uuid{};                      // a device plugin's: "GPU-7d4b…"; "" likewise
   bool known = false;                      // to NVIDIA's kernel module
 };
-// Of the GPU that is named so: by any of them, or by its PCI address. By what NVIDIA's kernel
-// module shows of it, which may be nothing.
+// All names of the GPU that has this name or PCI address, by what NVIDIA's kernel module shows of
+// it, which may be nothing.
 GpuNames NamesOfGpu(const std::string& name, const std::string& sysfs_root,
                     const std::string& proc_root);
 // What the agent says of that GPU: as a device of `driver` ("" = of any driver), and as those that

@@ -84,7 +84,7 @@ bool NamesAreAmbiguous(const Fleet& fleet) {
   });
 }
 
-// Of a row of devices: the driver, where it is shown without -o wide.
+// A row of devices with the driver before its last cell, where drivers are shown.
 template <typename Cells>
 Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driver) {
   if (shown) cells.insert(cells.end() - 1, driver);

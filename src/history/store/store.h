@@ -114,7 +114,7 @@ class Store {
 
   // The health after the last change of every device that ever changed and was not forgotten.
   std::map<DeviceId, DeviceHealth> Latest() const;
-  // Of those of which nobody says now how they are, and somebody did: as they were said to be last.
+  // The last known health of devices that are Unknown now and were not before.
   std::map<DeviceId, DeviceHealth> BeforeSilence() const;
   // Oldest first, as far back as the window goes.
   std::vector<Record> OfDevice(const DeviceId& id) const;

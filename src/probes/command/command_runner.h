@@ -27,7 +27,7 @@ inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
 inline constexpr std::uint64_t kCommandMemoryBytesMax = std::uint64_t{256} << 20;
 // Processes and threads: Go starts one for each processor.
 inline constexpr int kCommandProcessesMax = 256;
-// Of one processor, so that a check in many threads takes no more than one in one.
+// Processors that a run may use: a check with many threads takes no more than one with one.
 inline constexpr double kCommandProcessorsMax = 1;
 
 // What to run.

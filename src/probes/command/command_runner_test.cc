@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,6 +17,7 @@
 #include "base/files/posix_file_system.h"
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
+#include "base/process_handle.h"
 #include "probes/command/fake_command_runner.h"
 
 namespace galen::probes {
@@ -171,7 +171,7 @@ class CommandRunnerTest : public ::testing::Test {
   }
   // Waits for the end of a process that is no child of ours, 5 s at most.
   static bool Ends(const std::string& pid) {
-    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, std::stoi(pid), 0)));
+    const Fd pidfd = OpenProcess(std::stoi(pid));
     pollfd watched{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
     return !pidfd || ::poll(&watched, 1, 5000) == 1;
   }

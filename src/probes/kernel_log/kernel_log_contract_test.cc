@@ -161,7 +161,7 @@ TYPED_TEST(KernelLogContract, ASecondCallbackTakesThePlaceOfTheFirst) {
   EXPECT_EQ(first, 0);
 }
 
-// Of logs that can end; the kernel's own does not while it runs.
+// For logs that can end; the kernel's own does not while it runs.
 template <typename Log>
 class KernelLogEndContract : public KernelLogContract<Log> {};
 

@@ -60,7 +60,7 @@ struct FieldValue {
 };
 inline constexpr unsigned kFieldMemoryTemperature = 82;  // NVML_FI_DEV_MEMORY_TEMP, °C
 inline constexpr unsigned kFieldRecoveryAction = 230;    // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
-// Of one NVLink 5, whose number is the scope (NVML_FI_DEV_NVLINK_COUNT_…).
+// Fields of one NVLink 5; the scope is the link's number (NVML_FI_DEV_NVLINK_COUNT_…).
 inline constexpr unsigned kFieldLinkReceiveErrors = 208;       // RCV_ERRORS: packets with errors
 inline constexpr unsigned kFieldLinkRecoveries = 213;          // LINK_RECOVERY_SUCCESSFUL_EVENTS
 inline constexpr unsigned kFieldLinkRecoveriesFailed = 214;    // LINK_RECOVERY_FAILED_EVENTS

@@ -109,7 +109,7 @@ TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {
   EXPECT_THAT(Read("0 fabric 0\n"), IsEmpty()) << "a machine without NVSwitch";
 }
 
-// Of NVLink 5 NVML has fields in the place of the counters; 524 is 2e-12, 4095 none at all.
+// NVML has fields for NVLink 5 where older links have counters; 524 is 2e-12, 4095 no error at all.
 TEST_F(NvmlLibraryTest, FieldsOfNvlink5AreAddedUpAndOfErrorRatesTheWorstCounts) {
   const std::string lines =
       "0 link-0-field-208 3\n0 link-7-field-208 4\n0 link-7-field-213 1\n0 link-1-field-214 0\n"
@@ -295,7 +295,7 @@ struct ScriptedGpus {
                                  << (lost ? "1 power result 15\n" : "1 power 300000\n") << more;
     std::filesystem::rename(path + ".new", path);
   }
-  // Of all events of a table each is reported once.
+  // Adds an event to the table; each of its events is reported once.
   void Xid(std::uint64_t number) {
     events += "xid 1 " + std::to_string(number) + "\n";
     Show(false, events);

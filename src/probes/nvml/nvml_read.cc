@@ -183,7 +183,7 @@ void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   if (links > 0) signs.Add("nvlinks-up", up, "links").raw += down;
 }
 
-// Of all links together; which one has most of them, people read beside it.
+// Adds the counters of all links up; the text beside the sum names the link that has most.
 void ReadLinkErrors(const NvmlFunctions& call, nvml::Device gpu, const char* name,
                     std::initializer_list<int> counters, Signs& signs) {
   unsigned long long all = 0, most = 0;

@@ -14,7 +14,8 @@ constexpr std::size_t kSeenMax = 1024;
 // pass on at all (NvmlProbe).
 constexpr double kNvlinkXid = 74;
 
-// Of MIG instances, the GPU instance counts: the two sources may not both have the rest.
+// Whether two parts may be the same one: only their GPU instances are compared, because one of the
+// two sources may not know the compute instance.
 bool MayBeOne(std::string_view a, std::string_view b) {
   return a.empty() || b.empty() || a.substr(0, a.find('/')) == b.substr(0, b.find('/'));
 }

@@ -89,7 +89,7 @@ Status CheckValue(const Sign& sign, const SignSpec& spec) {
   return spec.among.empty() || listed ? OkStatus() : wrong(shown);
 }
 
-// Of a sign that the table knows: what would be judged by it, but is not what it says.
+// Refuses a sign that the table knows and whose unit or value is not what the table says.
 Status CheckByTable(const Sign& sign, const std::vector<Sign>& before, const RuleTable& rules) {
   const SignSpec* spec = rules.FindSign(sign.name);
   if (spec == nullptr) return OkStatus();
@@ -116,7 +116,7 @@ std::vector<std::size_t> LinesOfItems(std::string_view text) {
     const char c = text[i];
     if (c == '\n') ++line;
     if (quoted) {
-      // Of an escape the next character is no end.
+      // The character after an escape ends nothing.
       if (c == '\\') ++i;
       quoted = c != '"';
       continue;

@@ -19,7 +19,7 @@
 
 namespace galen::probes {
 
-// Of one recording. What it is given is lent. Reads files in the call; no loop, no thread.
+// Reads one recording. What it is given is lent. Reads files in the call; no loop, no thread.
 class RecordingReader {
  public:
   RecordingReader(const SysfsFiles& files, const std::string& directory,

@@ -276,7 +276,7 @@ StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directo
   player.Look(steps.front(), steps.front().at, true);
   std::size_t step = 0;
   for (Duration at = steps.front().at + kLookEvery; at <= length; at += kLookEvery) {
-    // Of several steps in one look each is played: the events of none are lost.
+    // All steps since the last look are played, so that no event is lost.
     const std::size_t before = step;
     while (step + 1 < steps.size() && steps[step + 1].at <= at) {
       ++step;

@@ -57,7 +57,7 @@ RuleTable BuiltInTable(std::string_view name) {
   return ParseRules(BuiltInRules(name), name).value();
 }
 
-// Of all built-in tables.
+// The signs of all built-in tables.
 std::vector<SignSpec> BuiltInSigns() {
   std::vector<SignSpec> signs;
   std::string names = BuiltInRuleNames();

@@ -44,8 +44,8 @@ class ShownSigns {
   // The operator's own signs that nothing showed: readings and counters that rules look at. Events
   // happen when they happen, and commands and exporters say themselves what fails.
   std::vector<UnshownSign> Unshown() const;
-  // Of these devices, those that show no file of the built-in table that the file extends; none
-  // where that has no files of its own.
+  // Which of these devices show no file of the built-in table that the operator's file extends.
+  // Empty where that table reads no files of its own.
   std::vector<std::string> WithoutExtended(const std::vector<std::string>& devices) const;
 
  private:

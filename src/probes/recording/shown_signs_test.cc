@@ -71,7 +71,7 @@ TEST(ShownSigns, OfSignsOfABuiltInTableNoneIsMissed) {
 TEST(ShownSigns, TellsDevicesThatShowNothingOfTheTableThatIsExtended) {
   const StatusOr<RuleTable> rules = ParseRules("extends: nvme-smart\n", "r.yaml");
   ShownSigns shown(*rules);
-  // Of nvme, which nvme-smart itself extends.
+  // A sign of nvme, which nvme-smart itself extends.
   shown.Take({.device = "nvme0", .name = "temperature", .value = 40.0});
   EXPECT_THAT(shown.WithoutExtended({"nvme0", "nvme1"}), ElementsAre("nvme0", "nvme1"));
   shown.Take({.device = "nvme1", .name = "smart-used", .value = 3.0});

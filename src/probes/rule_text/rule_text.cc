@@ -98,7 +98,7 @@ std::string MaskText(const BitMask& mask) {
   GALEN_UNREACHABLE();
 }
 
-// Of peers the threshold to leave is a percentage as the one to enter is.
+// The threshold to leave, with its unit: a percentage where the one to enter is one of peers.
 std::string LeaveText(const Rule& rule, const std::string& unit) {
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   const bool peers = comparison != nullptr && std::holds_alternative<Peers>(comparison->with);

@@ -36,7 +36,7 @@ void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Insta
   for (const auto& [place, track] : tracks) {
     const Rule& old = before.rules[place];
     const Rule* rule = table_->FindRule(old.id);
-    // Of another sign, or now only a record: that is another rule of this name.
+    // A rule of this name about another sign, or that only records now, is another rule.
     const bool goes_on =
         rule != nullptr && rule->sign == old.sign && rule->state != HealthState::kHealthy;
     if (!goes_on) {

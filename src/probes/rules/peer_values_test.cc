@@ -113,7 +113,7 @@ TEST_F(PeersTest, TheThresholdToLeaveIsAShareOfPeersToo) {
   EXPECT_EQ(Of("a").state, HealthState::kHealthy);
 }
 
-// Of three wholes beside it, each is a peer; the other parts of its own are none.
+// A part has the three other wholes as peers, and no part of its own whole.
 TEST_F(PeersTest, PartsOfOneWholeHaveOneVote) {
   engine_.SetDevices({"a", "b", "c", "d", "e", "f", "g", "h"}, At());
   std::map<std::string, std::string> models, wholes;

@@ -40,8 +40,8 @@ bool ComparesWithExpected(const Rule& rule) {
   return comparison != nullptr && std::holds_alternative<Expected>(comparison->with);
 }
 
-// Of the signs with a source only a file has another one beside it; of the others the driver may
-// say what to expect.
+// Whether something may say what to expect of the sign: a second file beside its file, or the
+// driver where the sign has no source.
 bool MayExpect(const SignSpec& sign) {
   if (sign.file) return !sign.file->expected.empty();
   return !sign.command && !sign.metric && !sign.kernel;

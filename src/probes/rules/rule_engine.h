@@ -284,7 +284,7 @@ class RuleEngine {
   void ReadTable();
   // The device's tracks by the present table, from those by the one before.
   void MoveTracks(Device& device, const RuleTable& before, const Instant& at);
-  // Of each sign, in order.
+  // Finds what uses each sign and which devices it is about, in the order of the signs.
   void FindSubjects(const std::vector<Sign>& signs);
   // The devices that a sign is about: one, all or none.
   std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
@@ -334,7 +334,7 @@ class RuleEngine {
   std::size_t peer_signs_ = 0;
   std::vector<std::vector<std::size_t>> superseders_;  // of each rule, the rules that name it
   Devices devices_;
-  // Of the signs that are evaluated; kept for its memory alone.
+  // Valid during one Evaluate(); a member so that its memory is used again.
   std::vector<Subject> subjects_;
 };
 

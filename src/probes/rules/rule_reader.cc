@@ -209,7 +209,7 @@ RuleRow RowOfRule(const Json& row, const Json& defaults, const RuleTable& table,
   }
   faults.HasDefaults(sign, std::move(defaulted));
   RuleRow read(RowKind::kRule, row, of_sign, faults);
-  // Of one that is misspelt, there or here, nobody knows what the defaults would have said.
+  // If the sign is misspelt, in the rule or in the defaults, nobody knows which defaults it has.
   const bool known = table.FindSign(sign) != nullptr && !faults.UnreadInAny("", "defaults");
   if (!known && !defaults.members().empty()) read.MayHaveDefaults();
   return read;

@@ -45,7 +45,7 @@ class RuleRow {
   void Fault(std::string_view field, const std::string& what) { faults_.AddUnread(field, what); }
   bool Unread(std::string_view field) const { return faults_.Unread(field); }
 
-  // Of one that is not there; not where another fault says why.
+  // Reports that a field is missing, unless another fault already says why.
   void Missing(std::string_view field, const std::string& what) {
     if (may_have_defaults_ || Misspells(field)) {
       faults_.MarkUnread(field);

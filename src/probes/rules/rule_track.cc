@@ -14,7 +14,8 @@ namespace {
 // Enough to see a rise to a sixtieth of its window, whatever the pace of reading.
 constexpr int kSamplesPerWindow = 60;
 
-// Of all details together. The reader allows no count above it; a device has some dozen parts.
+// Hits that are kept for all details together: the reader allows no higher count, and a device has
+// some dozen parts.
 constexpr std::size_t kHitsMax = 1024;
 
 // One fault of a part may be several lines of the kernel's log; those closer together are one
@@ -149,7 +150,7 @@ bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
   if (hit.time >= last_event_.time) last_event_ = hit;
   if (finding_) return false;
   if (rule_->same_detail) hit.detail = sign.detail;
-  // Of which part it was nobody knows, so it makes no part worse.
+  // An event that names no part makes no part worse.
   const bool counts = !rule_->same_detail || !hit.detail.empty();
   if (counts && Count(hit)) Enter(sign, sign.time);
   Settle(at);
@@ -249,7 +250,7 @@ std::string RuleTrack::ExpectedText(const Sign& sign, const std::string& thresho
 double RuleTrack::ShareOf(const Sign& sign) const {
   if (const double* share = std::get_if<double>(&rule_->share)) return *share;
   const auto& comparison = std::get<Comparison>(rule_->match);
-  // Of peers what is left is the part of what they have, not of the threshold.
+  // Compared with peers, what is left is a share of what they have, not of the threshold.
   const bool peers = std::holds_alternative<Peers>(comparison.with);
   const std::optional<double> whole = peers ? best_ : RightSide(comparison, sign, best_);
   const std::optional<double> left = NumberOf(sign);
@@ -321,7 +322,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
   const auto& hits = saved["hits"].items();
   const auto& details = saved["details"].items();
   for (std::size_t i = 0; i < hits.size(); ++i) {
-    // Of which parts they were is not known where the rule did not distinguish them before.
+    // Saved by a rule that did not distinguish parts: which they were is not known.
     if (rule_->same_detail && i >= details.size()) break;
     Hit hit = HitAt(time(hits[i]), at);
     if (rule_->same_detail) hit.detail = details[i].AsString();

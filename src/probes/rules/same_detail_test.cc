@@ -140,7 +140,7 @@ TEST_F(SameDetail, IsForEventsThatAreCounted) {
 TEST_F(SameDetail, WhatOneLinkFloodsTheOthersKeep) {
   Happen(track_, 0min, "link 1");
   Happen(track_, 1min, "link 1");
-  // Of each link the last ones are kept, however many there were.
+  // The last hits of each link are kept, however many others there were.
   for (int i = 0; i < 2; ++i) Happen(track_, i * 1min, "link 2");
   for (int i = 0; i < 5000; ++i) Happen(track_, 1min, "");
   Happen(track_, 2min, "link 1");

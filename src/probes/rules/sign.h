@@ -27,7 +27,7 @@ struct Sign {
   std::optional<double> expected{};  // what this device can do at its best, where known
   // What a command says of it, or which part of the device it is about ("link 6"); printable.
   std::string detail{};
-  // Of a GPU that is cut into MIG instances, the one that an event is about: "1", or "1/0" with its
+  // The MIG instance that an event is about, where a GPU is cut into them: "1", or "1/0" with its
   // compute instance. "": the whole device, or its source does not say.
   std::string part{};
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring

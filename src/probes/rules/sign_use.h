@@ -30,7 +30,7 @@ bool AsksForPeers(const Rule& rule);
 // By name.
 using SignUses = std::map<std::string, SignUse, std::less<>>;
 
-// Of each rule, by place in the table, the rules that supersede it.
+// For each rule, by place in the table, the rules that supersede it.
 std::vector<std::vector<std::size_t>> SupersedersOf(const RuleTable& table);
 
 // One for each sign that the table declares.

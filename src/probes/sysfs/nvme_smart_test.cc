@@ -49,7 +49,7 @@ TEST(NvmeSmart, WhatIsNoDriveIsAnErrorAndAMissingNodeIsNone) {
   EXPECT_FALSE(ReadNvmeSmart("/dev/null").ok()) << "a device that knows no such command";
 }
 
-// Of the built-in table: who may not ask learns nothing, bad or good; who has no node has no sign.
+// Who may not ask the drive learns nothing, bad or good; a drive without a device node has no sign.
 TEST(NvmeSmart, ARefusalIsAnErrorOfEachOfItsSigns) {
   const StatusOr<RuleTable> rules = ParseRules(kNvmeSmartRules, "nvme-smart");
   ASSERT_TRUE(rules.ok()) << rules.status().message();

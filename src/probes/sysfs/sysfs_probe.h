@@ -80,7 +80,7 @@ class SysfsProbe final : public Probe {
 
   Parts parts_;
   const Options options_;
-  // Of the table. Shared with the threads, of which one that hangs may outlive the probe.
+  // The table's signs. Shared with the threads: one that hangs may outlive the probe.
   const std::shared_ptr<const std::vector<SignSpec>> signs_;
   SignSink* sink_ = nullptr;
   std::map<std::string, Watched> watched_;  // by device

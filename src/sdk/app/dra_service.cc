@@ -46,7 +46,7 @@ class Gathering final : public DraCall {
   Gathering(DraCalls& calls, int claims, rpc::TypedReply<Response> reply)
       : calls_(calls), waiting_(claims), reply_(std::move(reply)) {}
 
-  // Of the claim of this UID.
+  // The answer for the claim of this UID.
   auto& Entry(const std::string& uid) { return (*response_.mutable_claims())[uid]; }
   // A claim is done with; may destroy this.
   void Count() {

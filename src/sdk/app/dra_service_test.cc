@@ -22,6 +22,9 @@ constexpr char kV1Beta1[] = "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/";
 
 class DraServiceTest : public ::testing::Test {
  protected:
+  // A call that was answered is under way no more.
+  void TearDown() override { EXPECT_TRUE(calls_.empty()); }
+
   DraServiceTest() {
     // Every claim "uid-N" is allocated device fpga-N by request "fpga"; "gone" is none.
     api_.AnswerBy([](const net::HttpRequest& request) -> kube::FakeTransport::Answer {

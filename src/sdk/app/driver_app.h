@@ -73,7 +73,7 @@ class DriverApp final : public RunningDriver {
   const HealthPublisher* health() const { return health_.get(); }
 
  private:
-  // Of both ways to offer a device, the one that each of them goes.
+  // The devices that are offered by claims, and those offered by a device plugin.
   struct Ways {
     Inventory claims, plugin;
   };

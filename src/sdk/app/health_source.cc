@@ -24,7 +24,8 @@ constexpr Duration kSourceStreamsEnd = std::chrono::milliseconds(500);
 StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
                                          const std::string& instance) {
   std::string name = instance.empty() ? driver : driver + "-" + instance;
-  // Of a device plugin's resource: no driver's name has a "_".
+  // A device plugin's resource has a "/"; no driver's name has a "_" that it could be mixed up
+  // with.
   std::ranges::replace(name, '/', '_');
   for (const std::string& candidate : {name, DigestBase64Url(name, 16)}) {
     std::string path = fmt::format("{}/{}.sock", directory, candidate);

@@ -45,7 +45,8 @@ Status ValidateEdits(const CdiEdits& edits);
 // The whole file's content. A device without edits is listed all the same: its id must resolve.
 // REQUIRES: valid edits.
 Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const ClaimEdits& edits);
-// Of devices that no claim holds. REQUIRES: valid edits, none of them empty.
+// The CDI file of devices that are given out without claims. REQUIRES: valid edits, none of them
+// empty.
 Json MakeCdiDeviceSpec(std::string_view driver, const std::map<std::string, CdiEdits>& edits);
 
 }  // namespace galen::sdk

@@ -57,7 +57,7 @@ func (l *kernelLog) write(t *testing.T, text string) {
 }
 
 // compareKernelLines: lines with an XID of the GPU that a Pod holds, each after the GPU was reset.
-// Of our agent only: the kubelet hears of it from the same driver, as of any change.
+// Only our agent is measured: the kubelet hears of it from the same driver, as of any change.
 func compareKernelLines(t *testing.T, c *comparison) {
 	if c.alone {
 		return
