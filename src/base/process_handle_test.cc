@@ -19,6 +19,7 @@ TEST(ProcessHandle, MeansAProcessAlsoAfterItsEnd) {
   ASSERT_TRUE(handle);
   EXPECT_TRUE(SignalProcess(handle, 0));
   EXPECT_TRUE(SignalProcess(handle, SIGKILL));
+  ::kill(child, SIGTERM);  // or a kill that did not reach it would be waited for
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
