@@ -6,8 +6,8 @@
 
 #include "bench/allocations.h"
 #include "bench/parts.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::bench {
 namespace {

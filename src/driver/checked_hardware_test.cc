@@ -8,7 +8,7 @@
 #include "base/loop/fake_loop.h"
 #include "probes/active_check/fake_result_files.h"
 #include "probes/command/fake_command_runner.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::device_driver {
 namespace {

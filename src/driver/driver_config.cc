@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "model/plugin_resource.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/simulator/simulator.h"
 #include "sdk/app/driver_options.h"
 #include "sdk/app/health_source.h"

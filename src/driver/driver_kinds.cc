@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "driver/driver_config.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/pci_device.h"
 
 namespace galen::device_driver {

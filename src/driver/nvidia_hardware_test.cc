@@ -11,7 +11,7 @@
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "probes/nvml/fake_nvml.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::device_driver {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::device_driver {
 namespace {

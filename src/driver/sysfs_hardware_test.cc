@@ -10,7 +10,7 @@
 #include "base/loop/fake_loop.h"
 #include "driver/device_driver.h"
 #include "probes/kernel_log/fake_kernel_log.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
 #include "sdk/health/health_snapshot.h"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/device_look.h"
 #include "probes/sysfs/pci_device.h"
 #include "tests/e2e/fault_stage.h"

@@ -4,7 +4,7 @@
 #include "kube/authenticator.h"
 #include "kube/config.h"
 #include "kube/url.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"

@@ -8,8 +8,8 @@
 #include "cli/output/table.h"
 #include "cli/output/tone.h"
 #include "probes/recording/rules_replay.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rule_text/rule_text.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::cli {
 StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {

@@ -7,7 +7,7 @@
 
 #include "base/files/test_temporary_directory.h"
 #include "cli/commands/commands.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/demo/demo_story.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/sign.h"
 #include "probes/sysfs/device_look.h"
 #include "probes/sysfs/file_pattern.h"

@@ -5,8 +5,8 @@
 
 #include "base/loop/fake_loop.h"
 #include "probes/command/fake_command_runner.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {

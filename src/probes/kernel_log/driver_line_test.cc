@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "probes/kernel_log/kernel_log.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/files/fake_file_system.h"
 #include "probes/recording/rules_replay.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
 
 namespace galen::probes {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "probes/recording/recording.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
 
 namespace galen::probes {

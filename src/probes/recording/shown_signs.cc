@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "probes/rule_fields.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rule_text/rule_text.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -1,8 +1,8 @@
 // SetTable; Save and Restore are tested by rule_engine_test.cc.
 #include <gtest/gtest.h>
 
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {

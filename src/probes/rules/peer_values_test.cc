@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/rule_file/rule_reader.h"
+#include "probes/rule_file/test_faults.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
-#include "probes/rules/test_faults.h"
 
 namespace galen::probes {
 namespace {

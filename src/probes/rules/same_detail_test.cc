@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {

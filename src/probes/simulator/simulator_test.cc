@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/loop/fake_loop.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/rule_engine.h"
-#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {

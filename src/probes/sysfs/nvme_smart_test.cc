@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/files/test_temporary_directory.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/sysfs/device_look.h"
 #include "probes/sysfs/fake_sysfs.h"
 

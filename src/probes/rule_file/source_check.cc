@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "probes/exporter_address.h"
 #include "probes/placeholders.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_use.h"
 #include "probes/rules/sign_value.h"

@@ -1,10 +1,10 @@
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/rules/test_faults.h"
+#include "probes/rule_file/test_faults.h"
 
 namespace galen::probes {
 namespace {

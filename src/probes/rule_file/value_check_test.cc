@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 namespace {

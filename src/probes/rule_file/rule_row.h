@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "probes/rule_fields.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {

@@ -1,5 +1,5 @@
 // Files are tested by rule_reader_test.cc.
-#include "probes/rules/sign_reader.h"
+#include "probes/rule_file/sign_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

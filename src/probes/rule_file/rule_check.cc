@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "probes/rule_fields.h"
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_use.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
 

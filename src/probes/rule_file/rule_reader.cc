@@ -1,4 +1,4 @@
-#include "probes/rules/rule_reader.h"
+#include "probes/rule_file/rule_reader.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "base/data/yaml.h"
 #include "base/data/yaml_lines.h"
 #include "base/text.h"
-#include "probes/rules/rule_row.h"
-#include "probes/rules/sign_reader.h"
+#include "probes/rule_file/rule_row.h"
+#include "probes/rule_file/sign_reader.h"
 
 namespace galen::probes {
 namespace {

@@ -1,9 +1,9 @@
 // Reads a row of `signs` of a rules file, where the sign comes from, and a row of `exporters`.
 #pragma once
 
+#include "probes/rule_file/rule_reader.h"
+#include "probes/rule_file/rule_row.h"
 #include "probes/rules/rule.h"
-#include "probes/rules/rule_reader.h"
-#include "probes/rules/rule_row.h"
 
 namespace galen::probes {
 

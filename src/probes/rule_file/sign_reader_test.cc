@@ -1,11 +1,11 @@
-#include "probes/rules/sign_reader.h"
+#include "probes/rule_file/sign_reader.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/rule_file/test_faults.h"
 #include "probes/rule_text/rule_text.h"
-#include "probes/rules/test_faults.h"
 
 namespace galen::probes {
 namespace {
