@@ -272,9 +272,9 @@ CustomResourceDefinition: metadata:ObjectMeta spec:any status:any
 
 }  // namespace
 
-std::shared_ptr<const Json> BuiltInSchema(std::string_view kind) {
+Json BuiltInSchema(std::string_view kind) {
   static const TypeNotation types({kMetaAndNodeTypes, kPodTypes, kOtherTypes});
-  return std::make_shared<const Json>(types.SchemaOfKind(kind));
+  return types.SchemaOfKind(kind);
 }
 
 }  // namespace galen::api_sim

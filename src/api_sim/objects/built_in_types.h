@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,8 @@
 namespace galen::api_sim {
 
 // The structural schema of a whole object, with list types and defaults, in the form in which
-// CustomResourceDefinitions give theirs. Made once and shared. REQUIRES: a kind of
-// built_in_kinds.cc.
-std::shared_ptr<const Json> BuiltInSchema(std::string_view kind);
+// CustomResourceDefinitions give theirs. Made at each call. REQUIRES: a kind of built_in_kinds.cc.
+Json BuiltInSchema(std::string_view kind);
 
 // ---- A short way to write down the fields of Kubernetes' types, compiled into structural schemas.
 // A line is "Type: field field …", continued by indented lines. A field is

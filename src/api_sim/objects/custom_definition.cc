@@ -92,13 +92,13 @@ void CheckVersions(const Json& spec, Faults& faults) {
 }
 
 // The version's schema, with apiVersion, kind and metadata as every object has them.
-std::shared_ptr<const Json> WholeSchema(const Json& version) {
+Json WholeSchema(const Json& version) {
   Json schema = version["schema"]["openAPIV3Schema"];
-  const std::shared_ptr<const Json> any_kind = BuiltInSchema("CustomResourceDefinition");
+  const Json any_kind = BuiltInSchema("CustomResourceDefinition");
   // Authors need not describe these, and may not describe them differently.
   for (const char* field : {"apiVersion", "kind", "metadata"})
-    schema["properties"][field] = (*any_kind)["properties"][field];
-  return std::make_shared<const Json>(std::move(schema));
+    schema["properties"][field] = any_kind["properties"][field];
+  return schema;
 }
 
 std::vector<Column> ColumnsOf(const Json& version) {

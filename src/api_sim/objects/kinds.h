@@ -43,8 +43,7 @@ struct Kind {
   bool custom = false;
   bool needs_version_to_update = false;  // PUT must carry the resourceVersion
   bool put_creates = false;              // PUT of a missing object creates it
-  // Structural schema of the whole object. Shared because requests under way outlive a change.
-  std::shared_ptr<const Json> schema = {};
+  Json schema = {};                      // structural, of the whole object; null: none is known
 
   // Where its objects are stored, "GROUP/PLURAL": the same for all versions of a resource.
   std::string collection() const { return resource.group + "/" + resource.plural; }

@@ -27,7 +27,7 @@ TEST(TypeNotation, ReadsEveryForm) {
 }
 
 TEST(BuiltInTypes, KnowHowTheListsOfAPodMerge) {
-  const Json pod = (*BuiltInSchema("Pod"))["properties"];
+  const Json pod = BuiltInSchema("Pod")["properties"];
   const Json& spec = pod["spec"]["properties"];
   EXPECT_EQ(spec["containers"]["x-kubernetes-list-map-keys"], Json::MakeArray({"name"}));
   EXPECT_EQ(spec["tolerations"]["x-kubernetes-list-type"].AsString(), "atomic");
@@ -43,9 +43,9 @@ TEST(BuiltInTypes, KnowHowTheListsOfAPodMerge) {
 
 TEST(BuiltInTypes, DescribeEveryKind) {
   for (const Kind& kind : BuiltInKinds()) {
-    ASSERT_NE(kind.schema, nullptr) << kind.resource.kind;
-    EXPECT_TRUE((*kind.schema)["properties"]["metadata"]["properties"].Has("managedFields"));
-    EXPECT_EQ((*kind.schema)["properties"].Has("status"), kind.has_status) << kind.resource.kind;
+    ASSERT_FALSE(kind.schema.is_null()) << kind.resource.kind;
+    EXPECT_TRUE(kind.schema["properties"]["metadata"]["properties"].Has("managedFields"));
+    EXPECT_EQ(kind.schema["properties"].Has("status"), kind.has_status) << kind.resource.kind;
   }
 }
 

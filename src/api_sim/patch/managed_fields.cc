@@ -135,11 +135,6 @@ Refusal ConflictsRefusal(const std::vector<Conflict>& conflicts) {
   return refusal;
 }
 
-const Json& SchemaOf(const Kind& kind) {
-  static const Json kNone;
-  return kind.schema == nullptr ? kNone : *kind.schema;
-}
-
 // The keys of a list item as conflicts and refusals show them: [type="A"]; of a set: [="a"].
 std::string ShownKey(const Json& identity) {
   if (!identity.is_object()) return fmt::format("[={}]", identity.Dump());
@@ -174,10 +169,10 @@ std::optional<std::string> DuplicateIn(const Json& schema, const Json& value,
 // An applied configuration must be one of its type, strictly, whatever fieldValidation says. A
 // violation is reported as an error of the server, as upstream does.
 std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
-  if (kind.schema == nullptr) return std::nullopt;
+  if (kind.schema.is_null()) return std::nullopt;
   Json copy = applied;
-  std::optional<std::string> fault = DuplicateIn(*kind.schema, applied, "");
-  const std::vector<std::string> unknown = Prune(*kind.schema, copy);
+  std::optional<std::string> fault = DuplicateIn(kind.schema, applied, "");
+  const std::vector<std::string> unknown = Prune(kind.schema, copy);
   if (!unknown.empty()) fault = "." + unknown.front() + ": field not declared in schema";
   if (!fault) return std::nullopt;
   const Json& meta = applied["metadata"];
@@ -208,7 +203,7 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
     return BadRequest("metadata.managedFields must be nil");
   }
   if (auto refusal = CheckTyped(request.kind, applied)) return *refusal;
-  const Json& schema = SchemaOf(request.kind);
+  const Json& schema = request.kind.schema;
   const Json wanted = Effective(request, applied);
   std::vector<Owner> owners = ReadOwners(live["metadata"]["managedFields"]);
   const Owner self{request.manager,     "Apply", request.kind.resource.api_version(),
@@ -248,8 +243,7 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
 void TrackUpdate(const Kind& kind, const std::string& manager, const std::string& subresource,
                  WallTime now, const Json& before, Json& after) {
   std::vector<Owner> owners = ReadOwners(before["metadata"]["managedFields"]);
-  const Delta delta =
-      Compare(SchemaOf(kind), WithoutSystemFields(before), WithoutSystemFields(after));
+  const Delta delta = Compare(kind.schema, WithoutSystemFields(before), WithoutSystemFields(after));
   if (!delta.changed.empty() || !delta.removed.empty()) {
     const Owner self{manager, "Update", kind.resource.api_version(), subresource, "", {}};
     TakeFrom(owners, self, Union(delta.changed, delta.removed));

@@ -113,7 +113,7 @@ std::string OpenApiV2(const KindTable& kinds) {
   Message definitions;
   for (const KindRef& kind : kinds.all()) {
     paths.Inner(2, PathMessage(kind->resource));
-    Message schema = kind->schema == nullptr ? Message() : SchemaMessage(*kind->schema);
+    Message schema = kind->schema.is_null() ? Message() : SchemaMessage(kind->schema);
     schema.Inner(31, Extension("x-kubernetes-group-version-kind",
                                Json::MakeArray({KindName(kind->resource)})));
     definitions.Inner(1, Message().Text(1, SchemaName(kind->resource)).Inner(2, schema));
@@ -176,7 +176,7 @@ Json DocumentOf(const std::string& place, const KindTable& kinds) {
   for (const KindRef& kind : kinds.all()) {
     if (PlaceOf(kind->resource) != place) continue;
     AddPaths(*kind, paths);
-    Json schema = kind->schema == nullptr ? Json::MakeObject({{"type", "object"}}) : *kind->schema;
+    Json schema = kind->schema.is_null() ? Json::MakeObject({{"type", "object"}}) : kind->schema;
     schema["x-kubernetes-group-version-kind"] = Json::MakeArray({KindName(kind->resource)});
     schemas[SchemaName(kind->resource)] = std::move(schema);
   }

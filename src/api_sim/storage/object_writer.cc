@@ -92,8 +92,8 @@ void AddFaults(Faults& faults, Faults more) {
 // What the schema says against the object. A Pod's status may hold a key of a list twice: upstream
 // checks that of an apply only, and of the devices of one entry, see CheckPodChange().
 Faults CheckSchema(const Kind& kind, const Json& object) {
-  if (kind.schema == nullptr) return {};
-  Faults faults = ValidateSchema(*kind.schema, object);
+  if (kind.schema.is_null()) return {};
+  Faults faults = ValidateSchema(kind.schema, object);
   if (kind.resource == kube::kPods) {
     std::erase_if(faults, [](const Fault& fault) {
       return fault.reason == "FieldValueDuplicate" && fault.field.starts_with("status.");
@@ -251,9 +251,9 @@ Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& tar
   // A custom object may be allowed to hold null; built-in types cannot, in Go.
   DropNulls(kind.custom ? object["metadata"] : object);
   std::vector<std::string> warnings;
-  if (kind.schema == nullptr) return warnings;
+  if (kind.schema.is_null()) return warnings;
   // Unknown fields are dropped, dropped with a warning, or refused (?fieldValidation=, KEP-2885).
-  const std::vector<std::string> unknown = Prune(*kind.schema, object);
+  const std::vector<std::string> unknown = Prune(kind.schema, object);
   if (!unknown.empty() && target.validation == "Strict") return StrictRefusal(kind, unknown);
   if (target.validation != "Ignore") {
     for (const std::string& path : unknown) {
@@ -263,11 +263,11 @@ Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& tar
   // Before defaults: a list that was left empty is one that was not given. Of a custom object only
   // the metadata has a type in Go.
   if (!kind.custom) {
-    DropEmpty(*kind.schema, object);
+    DropEmpty(kind.schema, object);
   } else if (object.Has("metadata")) {
-    DropEmpty((*kind.schema)["properties"]["metadata"], object["metadata"]);
+    DropEmpty(kind.schema["properties"]["metadata"], object["metadata"]);
   }
-  ApplyDefaults(*kind.schema, object);
+  ApplyDefaults(kind.schema, object);
   return warnings;
 }
 
