@@ -80,8 +80,9 @@ ListedCheck FromProto(const std::string& driver, const checks::v1::Check& check)
 
 // `now` {} shows times instead of ages; `wide` adds what all runs cost.
 Table ChecksTable(const std::vector<ListedCheck>& checks, bool wide, WallTime now);
-// {"items": [...]}; durations in seconds.
-Json ChecksJson(const std::vector<ListedCheck>& checks);
+// {"items": [...], "troubles": [...]}; durations in seconds; a trouble is a driver that lists none,
+// or rules of one that were refused or watch nothing.
+Json ChecksJson(const std::vector<ListedCheck>& checks, const std::vector<std::string>& troubles);
 
 // Those of the check `name`, or all. A driver that does not answer is a note. NotFound: there is no
 // check of this name. InvalidArgument where checks are to be watched. Other errors are those of the

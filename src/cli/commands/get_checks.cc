@@ -59,10 +59,11 @@ void AddChecksOf(EpollLoop& loop, net::Dialer& dialer, const wire::Driver& drive
   }
 }
 
-StatusOr<std::string> ShowChecks(const std::vector<ListedCheck>& checks, const Options& options,
+StatusOr<std::string> ShowChecks(const std::vector<ListedCheck>& checks,
+                                 const std::vector<std::string>& troubles, const Options& options,
                                  WallTime now) {
-  if (options.output == "json") return ChecksJson(checks).DumpPretty(2) + "\n";
-  if (options.output == "yaml") return WriteYaml(ChecksJson(checks));
+  if (options.output == "json") return ChecksJson(checks, troubles).DumpPretty(2) + "\n";
+  if (options.output == "yaml") return WriteYaml(ChecksJson(checks, troubles));
   if (checks.empty()) return std::string(kNone);
   return ChecksTable(checks, options.wide(), now).Text(options.colour);
 }
@@ -112,7 +113,7 @@ Table ChecksTable(const std::vector<ListedCheck>& checks, bool wide, WallTime no
   return table;
 }
 
-Json ChecksJson(const std::vector<ListedCheck>& checks) {
+Json ChecksJson(const std::vector<ListedCheck>& checks, const std::vector<std::string>& troubles) {
   Json::Array items;
   for (const ListedCheck& check : checks) {
     Json item = Json::MakeObject({{"driver", check.driver},
@@ -132,7 +133,8 @@ Json ChecksJson(const std::vector<ListedCheck>& checks) {
     }
     items.push_back(std::move(item));
   }
-  return Json::MakeObject({{"items", std::move(items)}});
+  Json::Array said(troubles.begin(), troubles.end());
+  return Json::MakeObject({{"items", std::move(items)}, {"troubles", std::move(said)}});
 }
 
 StatusOr<Answer> GetChecks(const Options& options, const std::string& name) {
@@ -157,7 +159,7 @@ StatusOr<Answer> GetChecks(const Options& options, const std::string& name) {
       return NotFound("no check is called {}: `galen get checks` lists those of this node", name);
     }
   }
-  ASSIGN_OR_RETURN(answer.text, ShowChecks(checks, options, loop->WallNow()));
+  ASSIGN_OR_RETURN(answer.text, ShowChecks(checks, answer.notes, options, loop->WallNow()));
   return answer;
 }
 

@@ -52,7 +52,8 @@ TEST(ChecksTable, ALineOfACommandDrivesNoTerminal) {
 }
 
 TEST(ChecksJson, LeavesOutWhatIsNotKnownYet) {
-  const Json json = ChecksJson({FanCheck(), CheckThatHasNotRun()});
+  const Json json = ChecksJson({FanCheck(), CheckThatHasNotRun()}, {"driver a: no file"});
+  EXPECT_EQ(json["troubles"][0].AsString(), "driver a: no file");
   EXPECT_EQ(json["items"][0]["result"].AsString(), "problem");
   EXPECT_EQ(json["items"][0]["intervalSeconds"].AsDouble(), 40);
   EXPECT_EQ(json["items"][0]["lastRun"].AsString(), FormatRfc3339(kCheckedAt - 5s, 3));
@@ -75,7 +76,7 @@ TEST(ListedCheckOfProto, KeepsEveryField) {
   check.set_cpu_millis(800);
   check.set_runs(3);
   const ListedCheck listed = FromProto("gpu.example.com", check);
-  EXPECT_EQ(ChecksJson({listed}).DumpPretty(2), ChecksJson({FanCheck()}).DumpPretty(2));
+  EXPECT_EQ(ChecksJson({listed}, {}).DumpPretty(2), ChecksJson({FanCheck()}, {}).DumpPretty(2));
 }
 
 TEST(GetChecks, WithoutAnAgentSaysSo) {

@@ -91,11 +91,19 @@ Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driv
   return cells;
 }
 
+}  // namespace
+
+bool LacksDriver(const kube::NodeDriver& driver) {
+  // Its driver would be in the same row; of a device plugin there is no driver.
+  return driver.version == kube::kHealthSourceVersion && !IsPluginResource(driver.name);
+}
+
+namespace {
+
 // "v1"; of a health source, which reports for another's driver: "v1, health source".
 std::string HealthText(const kube::NodeDriver& driver) {
   const bool source = driver.version.ends_with(kube::kHealthSourceVersion);
-  // Its driver would be in the same row; of a device plugin there is no driver.
-  if (driver.version == kube::kHealthSourceVersion && !IsPluginResource(driver.name)) {
+  if (LacksDriver(driver)) {
     return fmt::format("{}, {}, no such driver", driver.health, kube::kHealthSourceVersion);
   }
   return driver.health + (source ? fmt::format(", {}", kube::kHealthSourceVersion) : "");

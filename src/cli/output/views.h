@@ -35,4 +35,7 @@ Json PodsJson(const Fleet& fleet, const ViewOptions& options);
 Json NodesJson(const Fleet& fleet, const ViewOptions& options);
 Json DriversJson(const Fleet& fleet, const ViewOptions& options);
 
+// Whether a health source reports for a driver that the node does not have.
+bool LacksDriver(const kube::NodeDriver& driver);
+
 }  // namespace galen::cli

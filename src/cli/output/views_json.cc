@@ -104,6 +104,7 @@ Json DriversJson(const Fleet& fleet, const ViewOptions& options) {
                                         {"endpoint", driver.endpoint},
                                         {"service", driver.version},
                                         {"health", driver.health},
+                                        {"driverMissing", LacksDriver(driver)},
                                         {"connected", driver.connected_since.has_value()},
                                         {"connectedSince", Time(driver.connected_since)}}));
     }

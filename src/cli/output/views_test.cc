@@ -131,6 +131,10 @@ TEST(Views, SayWhatIsNoDriverButAHealthSource) {
             "node-7  nic.example.com  v1                                 no\n"
             "node-7  nvidia.com/gpu   v1, health source                  no\n"
             "node-7  upg.example.com  v1, health source, no such driver  no\n");
+  const Json json = DriversJson({.devices = {}, .nodes = {node}}, {});
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(json["items"][i]["driverMissing"].AsBool(), i == 3) << i;
+  }
 }
 
 TEST(Views, TellDevicesOfOneNameApartByTheirDriver) {
