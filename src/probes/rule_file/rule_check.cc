@@ -18,15 +18,6 @@
 namespace galen::probes {
 namespace {
 
-bool IsCamelCase(std::string_view text) {
-  // The code becomes the reason of a condition and of Events, where people read it in a column.
-  constexpr std::size_t kCodeBytesMax = 64;
-  return !text.empty() && text.size() <= kCodeBytesMax && text.front() >= 'A' &&
-         text.front() <= 'Z' && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-         });
-}
-
 // Only against a best value is there a ratio to take.
 bool ComparesWithKnownBest(const Rule& rule) {
   const auto* comparison = std::get_if<Comparison>(&rule.match);
@@ -44,7 +35,7 @@ bool ComparesWithExpected(const Rule& rule) {
 // driver where the sign has no source.
 bool MayExpect(const SignSpec& sign) {
   if (sign.file) return !sign.file->expected.empty();
-  return !sign.command && !sign.metric && !sign.kernel;
+  return !sign.has_source();
 }
 
 void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
@@ -142,6 +133,9 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
              rule.window < (rule.count - 1) * std::chrono::minutes(1)) {
     faults.Add("window", "is too short: events of one detail count a minute apart");
   }
+  if (!event && !rule.clears.empty()) {
+    faults.Add("clears", "is done by what happens, such as a reset; the sign is no event");
+  }
   if (rule.same_detail && (!event || rule.count == 1)) {
     faults.Add("same_detail", "is for events that are counted; say a count above 1");
   }
@@ -173,28 +167,6 @@ void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
   }
 }
 
-void CheckWords(const Rule& rule, RuleFaults& faults) {
-  if (!rule.code.empty() && !IsCamelCase(rule.code)) {
-    faults.Add("code", "is no CamelCase noun like TemperatureHigh");
-  }
-  if (const Status status = CheckSentence(rule.sentence); !status.ok()) {
-    faults.Add("sentence", status.message());
-  }
-  // So that a filled sentence is not cut before its numbers.
-  if (rule.sentence.size() + rule.text.size() > kCauseMessageBytesMax - kSentenceBytesForValues) {
-    faults.Add("sentence", fmt::format("is past {} bytes with its text",
-                                       kCauseMessageBytesMax - kSentenceBytesForValues));
-  }
-  // People read these at night.
-  if ((rule.sentence + rule.text).find('!') != std::string::npos) {
-    faults.Add("sentence", "has an exclamation mark");
-  }
-  if (rule.state == HealthState::kHealthy && rule.because.empty() && rule.clears.empty() &&
-      !faults.Unread("state") && !faults.Unread("clears")) {
-    faults.Add("because", "is missing: a rule that changes nothing says why");
-  }
-}
-
 }  // namespace
 
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
@@ -214,6 +186,7 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   CheckCondition(rule, table, faults);
   CheckLeave(rule, faults);
   CheckWords(rule, faults);
+  CheckWordsOfState(rule, faults);
 }
 
 // Whether some rule detects what ends `rule`. A start of the machine resets its devices too.
@@ -305,6 +278,15 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
   if (!sound) faults.MarkUnread("defaults");
 }
 
+// What drivers show of themselves is misspelt in silence: no file is missed.
+void CheckShown(std::string_view name, RuleFaults& faults) {
+  for (const std::string_view shown : {"present", "reset", "active-check"}) {
+    if (name == shown || !IsNear(name, shown)) continue;
+    faults.Add("name",
+               fmt::format("has no source such as a `file`; is it `{}`, which needs none?", shown));
+  }
+}
+
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < own.signs.size(); ++i) {
@@ -314,6 +296,7 @@ void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults
       faults.Add("name", "is not lower-case letters, digits and '-'");
     }
     if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
+    if (!sign.has_source()) CheckShown(sign.name, faults);
     CheckPossible(sign, faults);
   }
 }

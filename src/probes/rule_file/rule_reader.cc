@@ -215,6 +215,12 @@ RuleRow RowOfRule(const Json& row, const Json& defaults, const RuleTable& table,
   return read;
 }
 
+// Defaults are for all rules of a sign, of whatever state.
+void DropIdleDefaults(const Json& row, Rule& rule) {
+  if (!row.Has("because") && rule.state != HealthState::kHealthy) rule.because.clear();
+  if (!row.Has("share") && rule.state != HealthState::kDegraded) rule.share = Rule().share;
+}
+
 // Those that no rule of the file takes do nothing. Not where a rule's sign is misspelt, which is
 // the fault then.
 void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const RuleTable& table,
@@ -258,6 +264,7 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   if (!extends || document.Has("rules")) {
     ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
       own.rules.push_back(ReadRule(RowOfRule(row, defaults, table, faults)));
+      DropIdleDefaults(row, own.rules.back());
       CheckRule(own.rules.back(), table, faults);
       Override(table.rules, own.rules.back(), &Rule::id);
     });

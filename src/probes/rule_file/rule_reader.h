@@ -98,6 +98,10 @@ class RuleFaults {
 // One rule against the signs of its table, which must be read before. Adds to `faults`, where At
 // has named the row.
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
+// What people read of it: code, sentence, text; and what only a rule of some state says. Adds to
+// `faults`, likewise.
+void CheckWords(const Rule& rule, RuleFaults& faults);
+void CheckWordsOfState(const Rule& rule, RuleFaults& faults);
 // Whether the sign can be what the rule compares it with, in unit and value. Adds to `faults`,
 // likewise.
 void CheckValues(const Rule& rule, const SignSpec& sign, RuleFaults& faults);

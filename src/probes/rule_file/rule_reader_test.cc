@@ -41,7 +41,7 @@ TEST(RuleReader, ReadsEveryFieldOfARule) {
   const StatusOr<RuleTable> table = ParseRules(
       FileWith(std::string(kGoodRule) +
                "    unit: °C\n    enter_for: 3s\n    count: 2\n    leave: 82\n    leave_for: 5s\n"
-               "    while: load > 20\n    text: warm\n"),
+               "    while: load > 20\n"),
       "r.yaml");
   ASSERT_TRUE(table.ok()) << table.status().message();
   ASSERT_EQ(table->rules.size(), 1u);
@@ -57,7 +57,6 @@ TEST(RuleReader, ReadsEveryFieldOfARule) {
   EXPECT_EQ(rule.leave, 82.0);
   EXPECT_EQ(rule.leave_for, 5s);
   EXPECT_EQ(rule.condition, (Condition{"load", {Compare::kAbove, 20.0}}));
-  EXPECT_EQ(rule.text, "warm");
   EXPECT_EQ(rule.until, Until::kClear);
   EXPECT_EQ(table->signs[0], (SignSpec{"temperature", SignKind::kReading, "°C", "core", "41"}));
 }
@@ -75,6 +74,7 @@ TEST(RuleReader, RulesOfASignShareItsDefaultsAndMayDepartFromThem) {
       "r.yaml");
   ASSERT_TRUE(table.ok()) << table.status().message();
   EXPECT_EQ(table->rules[0].until, Until::kReboot);
+  EXPECT_EQ(table->rules[0].text, "gone");
   EXPECT_EQ(table->rules[0].owner, FaultOwner::kHardware);
   EXPECT_EQ(table->rules[1].until, Until::kFor);
   EXPECT_EQ(table->rules[1].quiet, 10min);

@@ -123,6 +123,9 @@ void CheckSource(const SignSpec& sign, RuleFaults& faults) {
   if (sign.command) CheckCommandSource(sign, faults);
   if (!sign.metric) return;
   if (sign.metric->name.empty()) faults.Add("metric", "is missing: which metric of the exporter");
+  if (sign.metric->name.find_first_of(" \t{}\"=,") != std::string::npos) {
+    faults.Add("metric", "is no name of a metric; what stands in its braces goes into `labels`");
+  }
   CheckLabels(sign.metric->labels, faults);
 }
 

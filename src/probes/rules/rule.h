@@ -133,6 +133,8 @@ struct SignSpec {
   std::optional<MetricSource> metric{};
   std::optional<KernelSource> kernel{};
 
+  // Otherwise the driver shows it by itself.
+  bool has_source() const { return file || command || metric || kernel; }
   bool operator==(const SignSpec&) const = default;
 };
 

@@ -1,0 +1,74 @@
+// Rules that are well formed and cannot mean what they say.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/rule_file/rule_reader.h"
+#include "probes/rule_file/test_faults.h"
+
+namespace galen::probes {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What is wrong with a file of one rule: of the reading `heat`, or of another sign that `fields`
+// names. "": nothing.
+std::string FaultOf(std::string_view fields, std::string_view sign = "heat",
+                    std::string_view signs = "") {
+  const bool defaults = sign == "xid";
+  const StatusOr<RuleTable> table = ParseRules(
+      fmt::format("signs:\n- {{name: heat, kind: reading, file: heat}}\n- {{name: xid, kind: "
+                  "event}}\n{}{}rules:\n- {{id: r, sign: {}, when: '== 1', code: C, owner: "
+                  "Hardware, {}}}\n",
+                  signs,
+                  defaults ? "defaults:\n  xid: {because: known, share: 0.5, until: 10m}\n" : "",
+                  sign, fields),
+      "r.yaml");
+  return table.ok() ? "" : WithoutColumns(table.status().message());
+}
+
+TEST(WordCheck, ASentenceSaysSomething) {
+  EXPECT_EQ(FaultOf("state: Unhealthy, sentence: hot"), "");
+  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: ' '"), HasSubstr("r: sentence is empty"));
+  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: '{text}'"), HasSubstr("has no `text`"));
+  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: hot, text: warm"), HasSubstr("shown nowhere"));
+}
+
+TEST(WordCheck, OnlyADegradedDeviceHasAShare) {
+  EXPECT_EQ(FaultOf("state: Degraded, share: 0.5, sentence: '{share} heat'"), "");
+  EXPECT_THAT(FaultOf("state: Unhealthy, share: 0.5, sentence: hot"),
+              HasSubstr("r: share is for a Degraded device"));
+  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: '{share} heat'"),
+              HasSubstr("sentence has {share}"));
+}
+
+TEST(WordCheck, OnlyARuleThatChangesNothingSaysWhy) {
+  EXPECT_EQ(FaultOf("state: Healthy, because: known, sentence: x", "xid"), "");
+  EXPECT_THAT(FaultOf("state: Unhealthy, because: known, sentence: hot"),
+              HasSubstr("r: because is for a Healthy rule"));
+}
+
+TEST(WordCheck, DefaultsThatAStateHasNoUseForAreLeftOut) {
+  EXPECT_EQ(FaultOf("state: Unhealthy, sentence: x", "xid"), "");
+  EXPECT_EQ(FaultOf("state: Healthy, sentence: x", "xid"), "") << "because is the default's";
+}
+
+TEST(WordCheck, OnlyAnEventClearsOtherFindings) {
+  EXPECT_EQ(FaultOf("state: Healthy, clears: [reset], sentence: x", "xid"), "");
+  EXPECT_THAT(FaultOf("state: Unhealthy, clears: [reset], sentence: hot"),
+              HasSubstr("r: clears is done by what happens"));
+}
+
+// Nothing is missed where it is misspelt: it has no file.
+TEST(WordCheck, ASignWithoutASourceIsNoMisspeltOneThatDriversShow) {
+  const auto named = [](const char* sign) {
+    return FaultOf("state: Unhealthy, sentence: gone", "heat", sign);
+  };
+  EXPECT_EQ(named("- {name: present, kind: reading}\n"), "");
+  EXPECT_EQ(named("- {name: power, kind: reading}\n"), "");
+  EXPECT_EQ(named("- {name: presnt, kind: reading, file: presnt}\n"), "");
+  EXPECT_THAT(named("- {name: presnt, kind: reading}\n"), HasSubstr("is it `present`"));
+}
+
+}  // namespace
+}  // namespace galen::probes
