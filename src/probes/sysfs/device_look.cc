@@ -110,8 +110,8 @@ FileNumber NumberIn(std::string_view text, const FileSource& source) {
   return {.value = *number};
 }
 
-FileNumber ReadNumber(const SysfsFiles& files, const SysfsDirectory& directory,
-                      const std::string& file, const FileSource& source) {
+FileNumber ReadNumber(const SysfsFiles& files, SysfsDirectory& directory, const std::string& file,
+                      const FileSource& source) {
   const StatusOr<std::string> text = files.ReadIn(directory, file);
   if (text.status().code() == Code::kNotFound) return {};
   if (!text.ok()) return {.error = text.status().message()};
@@ -126,7 +126,7 @@ bool IsInBounds(const SignSpec& sign, double value) {
 }
 
 // One of the files that a sign's pattern names.
-SignReading ReadOne(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
+SignReading ReadOne(const SysfsFiles& files, SysfsDirectory& directory, const SignSpec& sign,
                     const FoundPath& found, const BeforeRead& before_read) {
   const FileSource& source = *sign.file;
   before_read(sign.name, found.path);
@@ -183,8 +183,8 @@ SignReading Pick(Several several, SignReading a, SignReading b) {
   GALEN_UNREACHABLE();
 }
 
-SignReading ReadAllOf(const SysfsFiles& files, const SysfsDirectory& directory,
-                      const SignSpec& sign, const BeforeRead& before_read) {
+SignReading ReadAllOf(const SysfsFiles& files, SysfsDirectory& directory, const SignSpec& sign,
+                      const BeforeRead& before_read) {
   before_read(sign.name, sign.file->path);
   const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory.path, sign.file->path);
   if (!found.ok()) return {.sign = sign.name, .error = found.status().message()};
@@ -199,7 +199,7 @@ SignReading ReadAllOf(const SysfsFiles& files, const SysfsDirectory& directory,
   return all;
 }
 
-SignReading ReadSign(const SysfsFiles& files, const SysfsDirectory& directory, const SignSpec& sign,
+SignReading ReadSign(const SysfsFiles& files, SysfsDirectory& directory, const SignSpec& sign,
                      const BeforeRead& before_read) {
   const std::string& path = sign.file->path;
   const bool one = path.find('*') == std::string::npos && !path.ends_with('/');
@@ -225,16 +225,24 @@ std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs) {
   return with_files;
 }
 
-DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
-                        const std::vector<const SignSpec*>& signs, const BeforeRead& before_read) {
-  const std::optional<SysfsDirectory> opened = files.Open(directory);
+DeviceLook LookAgainAtDevice(const SysfsFiles& files, SysfsDirectory& directory,
+                             const std::vector<const SignSpec*>& signs,
+                             const BeforeRead& before_read) {
+  std::optional<SysfsDirectory> opened = files.Open(std::move(directory));
   DeviceLook look{.present = opened.has_value()};
   if (!look.present) return look;
+  directory = *std::move(opened);
   look.readings.reserve(signs.size());
   for (const SignSpec* sign : signs) {
-    look.readings.push_back(ReadSign(files, *opened, *sign, before_read));
+    look.readings.push_back(ReadSign(files, directory, *sign, before_read));
   }
   return look;
+}
+
+DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
+                        const std::vector<const SignSpec*>& signs, const BeforeRead& before_read) {
+  SysfsDirectory once{.path = directory};
+  return LookAgainAtDevice(files, once, signs, before_read);
 }
 
 std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device) {

@@ -44,6 +44,11 @@ std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
 // Reads these signs. REQUIRES: each has a file.
 DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
                         const std::vector<const SignSpec*>& signs, const BeforeRead& before_read);
+// The same for one look of many: `directory` carries what stays open from one to the next, and is
+// empty where it is not there.
+DeviceLook LookAgainAtDevice(const SysfsFiles& files, SysfsDirectory& directory,
+                             const std::vector<const SignSpec*>& signs,
+                             const BeforeRead& before_read);
 
 // What a look showed, as signs of the device: values, and what cannot be read.
 std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device);

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -14,11 +17,25 @@
 
 namespace galen::probes {
 
-// A directory whose files are read one after the other. Held for one look: a device that comes back
-// has another one.
+// A directory whose files are read one after the other, look after look.
 struct SysfsDirectory {
   std::string path{};
+  // So many files stay open from one look to the next: to open and close a file of the kernel's
+  // costs three times as much as to read it. Each costs a descriptor and about 4 KiB of the kernel.
+  std::size_t keep_open = 0;
   Fd fd{};  // where it is open, the way to its files is not walked again for each; may be empty
+  // What tells it from another directory of that path, or from itself after a file came or went.
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t changed_ns = 0;
+
+    bool operator==(const Identity&) const = default;
+  };
+  std::optional<Identity> identity{};
+  // The same at this look as at the one before. A change that the file system's clock cannot tell
+  // from the one before is long past then, so files may be kept.
+  bool settled = false;
+  std::map<std::string, Fd> kept{};  // an empty one: cannot be kept, do not try again
 };
 
 class SysfsFiles {
@@ -30,13 +47,13 @@ class SysfsFiles {
   // Names in order, without "." and ".."; NotFound when there is no such directory.
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) const = 0;
   virtual bool IsDirectory(const std::string& path) const = 0;
-  // nullopt where IsDirectory says no.
-  virtual std::optional<SysfsDirectory> Open(const std::string& path) const {
-    return IsDirectory(path) ? std::optional(SysfsDirectory{path}) : std::nullopt;
+  // For a look at the directory of this path, with what an earlier look has left open; nullopt
+  // where IsDirectory says no. A device that comes back has another directory.
+  virtual std::optional<SysfsDirectory> Open(SysfsDirectory last) const {
+    return IsDirectory(last.path) ? std::optional(std::move(last)) : std::nullopt;
   }
   // Read() of a file below the directory.
-  virtual StatusOr<std::string> ReadIn(const SysfsDirectory& directory,
-                                       const std::string& file) const {
+  virtual StatusOr<std::string> ReadIn(SysfsDirectory& directory, const std::string& file) const {
     return Read(directory.path + "/" + file);
   }
   // The path without links; "" when there is nothing.
@@ -66,11 +83,13 @@ class RealSysfs final : public SysfsFiles {
   StatusOr<std::string> Read(const std::string& path) const override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) const override;
   bool IsDirectory(const std::string& path) const override;
-  std::optional<SysfsDirectory> Open(const std::string& path) const override;
-  StatusOr<std::string> ReadIn(const SysfsDirectory& directory,
-                               const std::string& file) const override;
+  std::optional<SysfsDirectory> Open(SysfsDirectory last) const override;
+  StatusOr<std::string> ReadIn(SysfsDirectory& directory, const std::string& file) const override;
   std::string Resolve(const std::string& path) const override;
 };
+
+// How many files may stay open between looks: 2048, but at most half of what this process may open.
+std::size_t FilesToKeepOpen();
 
 // For threads that may hang in a read: it is there for as long as the process is.
 inline constexpr RealSysfs kRealSysfs;

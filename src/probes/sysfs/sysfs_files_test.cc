@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -106,7 +107,7 @@ TYPED_TEST(SysfsContract, ReadsTheFilesOfADirectoryThatWasOpened) {
   this->place_.Put("d/f", "16\n");
   this->place_.Put("d/below/g", "17\n");
   this->place_.Put("d/more", std::string(kSysfsFileBytesMax + 1, '1'));
-  const std::optional<SysfsDirectory> d = this->files().Open(this->Path("d"));
+  std::optional<SysfsDirectory> d = this->files().Open({.path = this->Path("d")});
   ASSERT_TRUE(d);
   EXPECT_EQ(*this->files().ReadIn(*d, "f"), "16\n");
   EXPECT_EQ(*this->files().ReadIn(*d, "below/g"), "17\n");
@@ -119,14 +120,14 @@ TYPED_TEST(SysfsContract, ReadsTheFilesOfADirectoryThatWasOpened) {
 
 TYPED_TEST(SysfsContract, WhatIsNoDirectoryCannotBeOpened) {
   this->place_.Put("d/f", "16\n");
-  EXPECT_FALSE(this->files().Open(this->Path("e")));
-  EXPECT_FALSE(this->files().Open(this->Path("d/f")));
+  EXPECT_FALSE(this->files().Open({.path = this->Path("e")}));
+  EXPECT_FALSE(this->files().Open({.path = this->Path("d/f")}));
 }
 
 TYPED_TEST(SysfsContract, AnOpenDirectoryShowsAFileThatVanishesAndComesAgain) {
   this->place_.Put("d/f", "16\n");
   this->place_.Put("d/g", "1\n");
-  const std::optional<SysfsDirectory> d = this->files().Open(this->Path("d"));
+  std::optional<SysfsDirectory> d = this->files().Open({.path = this->Path("d")});
   EXPECT_EQ(*this->files().ReadIn(*d, "f"), "16\n");
   this->place_.Remove("d/f");
   EXPECT_EQ(this->files().ReadIn(*d, "f").status().code(), Code::kNotFound);
@@ -137,12 +138,12 @@ TYPED_TEST(SysfsContract, AnOpenDirectoryShowsAFileThatVanishesAndComesAgain) {
 TEST(RealSysfs, ADirectoryInTheOnesPlaceIsReadOnceItIsOpenedAnew) {
   OnDisk place;
   place.Put("d/f", "16\n");
-  const std::optional<SysfsDirectory> before = place.files.Open(place.root + "/d");
+  std::optional<SysfsDirectory> before = place.files.Open({.path = place.root + "/d"});
   std::filesystem::rename(place.root + "/d", place.root + "/gone");
-  EXPECT_FALSE(place.files.Open(place.root + "/d"));
+  EXPECT_FALSE(place.files.Open({.path = place.root + "/d"}));
   place.Put("d/f", "8\n");
   EXPECT_EQ(*place.files.ReadIn(*before, "f"), "16\n") << "one look is at one device";
-  const std::optional<SysfsDirectory> after = place.files.Open(place.root + "/d");
+  std::optional<SysfsDirectory> after = place.files.Open({.path = place.root + "/d"});
   EXPECT_EQ(*place.files.ReadIn(*after, "f"), "8\n");
 }
 
@@ -154,8 +155,8 @@ TEST(RealSysfs, ADirectoryIsThereThoughNoDescriptorIs) {
   rlimit none = usual;
   none.rlim_cur = 0;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::optional<SysfsDirectory> d = place.files.Open(place.root + "/d");
-  const bool missing = place.files.Open(place.root + "/e").has_value();
+  std::optional<SysfsDirectory> d = place.files.Open({.path = place.root + "/d"});
+  const bool missing = place.files.Open({.path = place.root + "/e"}).has_value();
   const Status refused = place.files.ReadIn(*d, "f").status();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
   ASSERT_TRUE(d);
@@ -163,6 +164,96 @@ TEST(RealSysfs, ADirectoryIsThereThoughNoDescriptorIs) {
   EXPECT_FALSE(refused.ok());
   EXPECT_NE(refused.code(), Code::kNotFound) << "it must not pass for a file that is missing";
   EXPECT_EQ(*place.files.ReadIn(*d, "f"), "16\n");
+}
+
+class KeptFiles : public ::testing::Test {
+ protected:
+  // What a look reads of d/<file>; "" where it is not there.
+  std::string Look(const std::string& file) {
+    directory_.path = place_.root + "/d";
+    directory_.keep_open = keep_open_;
+    std::optional<SysfsDirectory> opened = place_.files.Open(std::move(directory_));
+    if (!opened) return "";
+    directory_ = *std::move(opened);
+    const StatusOr<std::string> text = place_.files.ReadIn(directory_, file);
+    return text.ok() ? *text : "";
+  }
+  std::size_t Kept() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(directory_.kept, [](const auto& each) { return bool(each.second); }));
+  }
+
+  OnDisk place_;
+  SysfsDirectory directory_;
+  std::size_t keep_open_ = 8;
+};
+
+TEST_F(KeptFiles, ShowWhatIsWrittenIntoThem) {
+  place_.Put("d/f", "1\n");
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(Look("f"), "1\n");
+  EXPECT_EQ(Kept(), 1u) << "from the second look on";
+  place_.Put("d/f", "2\n");
+  EXPECT_EQ(Look("f"), "2\n");
+  EXPECT_EQ(Kept(), 1u);
+}
+
+TEST_F(KeptFiles, AreNotReadInThePlaceOfWhatHasTheirNameNow) {
+  place_.Put("d/f", "1\n");
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(Look("f"), "1\n");
+  place_.Put("d/new", "2\n");
+  std::filesystem::rename(place_.root + "/d/new", place_.root + "/d/f");
+  EXPECT_EQ(Look("f"), "2\n");
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(Look("f"), "2\n");
+  std::filesystem::rename(place_.root + "/d/f", place_.root + "/away");
+  EXPECT_EQ(Look("f"), "");
+}
+
+TEST_F(KeptFiles, AreNotThoseOfADirectoryThatWentAway) {
+  place_.Put("d/f", "1\n");
+  for (int look = 0; look < 2; ++look) EXPECT_EQ(Look("f"), "1\n");
+  std::filesystem::rename(place_.root + "/d", place_.root + "/away");
+  EXPECT_EQ(Look("f"), "");
+  place_.Put("d/f", "2\n");
+  EXPECT_EQ(Look("f"), "2\n");
+}
+
+TEST_F(KeptFiles, AreNoneBehindALinkOrAFolderOrAPipe) {
+  place_.Put("d/below/f", "1\n");
+  place_.Put("e/f", "2\n");
+  place_.Link("d/link", "e/f");
+  for (int look = 0; look < 3; ++look) {
+    EXPECT_EQ(Look("below/f"), "1\n");
+    EXPECT_EQ(Look("link"), "2\n");
+  }
+  EXPECT_EQ(Kept(), 0u);
+  std::filesystem::remove(place_.root + "/d/link");
+  place_.Link("d/link", "d/below/f");
+  EXPECT_EQ(Look("link"), "1\n");
+}
+
+TEST_F(KeptFiles, AreNoMoreThanMayBeOpen) {
+  keep_open_ = 1;
+  place_.Put("d/f", "1\n");
+  place_.Put("d/g", "2\n");
+  for (int look = 0; look < 3; ++look) EXPECT_EQ(Look("f") + Look("g"), "1\n2\n");
+  EXPECT_EQ(Kept(), 1u);
+}
+
+// The kernel's own: it shows a new text each time, and files below folders of it may be kept.
+TEST(RealSysfs, FilesOfTheKernelThatStayOpenShowWhatItShowsNow) {
+  const RealSysfs files;
+  SysfsDirectory directory{.path = "/sys/kernel", .keep_open = 8};
+  if (!files.IsDirectory(directory.path + "/mm/ksm")) GTEST_SKIP() << "no /sys/kernel/mm/ksm here";
+  for (int look = 0; look < 3; ++look) {
+    std::optional<SysfsDirectory> opened = files.Open(std::move(directory));
+    ASSERT_TRUE(opened);
+    directory = *std::move(opened);
+    for (const std::string file : {"mm/ksm/pages_to_scan", "mm/ksm/run"}) {
+      EXPECT_EQ(*files.ReadIn(directory, file), *files.Read(directory.path + "/" + file));
+    }
+  }
+  EXPECT_EQ(directory.kept.size(), 2u);
+  for (const auto& [file, open] : directory.kept) EXPECT_TRUE(open) << file;
 }
 
 // As a driver's code may: what stands in front of it is a thread of its own.

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutex.h"
 
 namespace galen::probes {
 namespace {
@@ -18,28 +19,25 @@ constexpr Duration kTogether = std::chrono::milliseconds(10);
 
 }  // namespace
 
-// How far the look of a device has come: the thread writes where it is, and the loop may ask.
+// The look of a device under way: the thread notes what it is about to read, and the loop may ask.
 struct SysfsProbe::Look {
   struct Place {
-    bool begun = false;          // a thread is there
     std::string sign{}, file{};  // "" before the first file: it is at the directory itself
   };
 
-  explicit Look(Time started_in) : started(started_in) {}
+  Look(Time started_in, SysfsDirectory directory_in)
+      : started(started_in), directory(std::move(directory_in)) {}
   void GoTo(const std::string& sign, const std::string& file) {
-    MutexLock lock(mu);
-    place.begun = true;
-    place.sign = sign;
-    place.file = file;
-  }
-  Place Where() {
-    MutexLock lock(mu);
-    return place;
+    at.store(&places.emplace_back(sign, file), std::memory_order_release);
   }
 
   const Time started;
-  Mutex mu;  // the thread says where it is, and the loop may ask
-  Place place GALEN_GUARDED_BY(mu);
+  // The thread's until it has returned.
+  SysfsDirectory directory;
+  std::deque<Place> places;
+  // The place of these where the thread is, which does not change any more; nullptr: no thread is
+  // there yet. An atomic, as the two share nothing else.
+  std::atomic<const Place*> at = nullptr;
 };
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
@@ -95,15 +93,16 @@ std::vector<const SignSpec*> SysfsProbe::Due(Watched& watched) {
 }
 
 void SysfsProbe::Begin(Watched& watched) {
-  auto look = std::make_unique<Look>(parts_.loop.Now());
+  SysfsDirectory directory = std::move(watched.directory);
+  directory.path = options_.root + "/" + watched.device.path;
+  directory.keep_open = options_.kept_files_most / watched_.size();
+  auto look = std::make_unique<Look>(parts_.loop.Now(), std::move(directory));
   watched.look = look.get();
   // The probe may be gone when it returns; the files outlive the process's threads.
-  auto work = [look = std::move(look), &files = parts_.files,
-               directory = options_.root + "/" + watched.device.path, signs = signs_,
-               due = Due(watched)] {
+  auto work = [look = std::move(look), &files = parts_.files, signs = signs_, due = Due(watched)] {
     look->GoTo("", "");
-    return LookAtDevice(
-        files, directory, due,
+    return LookAgainAtDevice(
+        files, look->directory, due,
         [&look](const std::string& sign, const std::string& file) { look->GoTo(sign, file); });
   };
   RunFor(liveness_, *watched.queue, std::move(work),
@@ -114,7 +113,7 @@ void SysfsProbe::Begin(Watched& watched) {
 }
 
 void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
-  watched.look = nullptr;
+  watched.directory = std::move(std::exchange(watched.look, nullptr)->directory);
   if (std::exchange(watched.reported, false)) {
     parts_.log.Info("device answers again", {{"device", watched.device.name}});
     CountHanging();
@@ -141,7 +140,9 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
   if (watched.look == nullptr) return;
   const Duration waited = parts_.loop.Now() - watched.look->started;
   if (waited < options_.patience) return;
-  const auto [begun, name, file] = watched.look->Where();
+  const Look::Place* at = watched.look->at.load(std::memory_order_acquire);
+  const bool begun = at != nullptr;
+  const auto [name, file] = begun ? *at : Look::Place();
   const std::string what = file.empty() ? watched.device.path : file;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
   const std::string error = begun

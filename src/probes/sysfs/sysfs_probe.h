@@ -20,6 +20,7 @@
 #include "probes/rules/sign.h"
 #include "probes/sysfs/device_look.h"
 #include "probes/sysfs/device_signs.h"
+#include "probes/sysfs/sysfs_files.h"
 
 namespace galen::probes {
 
@@ -44,6 +45,8 @@ class SysfsProbe final : public Probe {
     // A read that takes longer makes its sign unknown until it returns. A register of a card is
     // read in microseconds, a sensor behind a slow bus in some hundred milliseconds.
     Duration patience = std::chrono::seconds(2);
+    // Files that stay open from one look to the next, of all devices together.
+    std::size_t kept_files_most = FilesToKeepOpen();
   };
 
   SysfsProbe(Parts parts, Options options);
@@ -64,6 +67,7 @@ class SysfsProbe final : public Probe {
     SysfsDevice device;
     DeviceSigns signs;
     std::unique_ptr<DiskQueue> queue;
+    SysfsDirectory directory{};        // while no look is under way, which has it
     Look* look = nullptr;              // under way: its reading owns it, which ends with `queue`
     bool reported = false;             // that it hangs
     std::map<std::string, Time> next;  // when a sign with `every` is read again
