@@ -10,7 +10,7 @@
 namespace {
 
 int Fail(const galen::Status& status, int code) {
-  fmt::print(stderr, "galen-agent: {}\n", status.message());
+  std::fputs(fmt::format("galen-agent: {}\n", status.message()).c_str(), stderr);
   return code;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Threads that hang in a call of the kernel can be neither ended nor waited for.
 void EndProcess(int code, std::string_view sentence) {
-  if (!sentence.empty()) fmt::print(stderr, "galen-driver: {}\n", sentence);
+  if (!sentence.empty()) std::fputs(fmt::format("galen-driver: {}\n", sentence).c_str(), stderr);
   std::_Exit(code);
 }
 

@@ -12,7 +12,7 @@
 namespace {
 
 int Fail(const galen::Status& status) {
-  fmt::print(stderr, "galen-sim: {}\n", status.message());
+  std::fputs(fmt::format("galen-sim: {}\n", status.message()).c_str(), stderr);
   return status.code() == galen::Code::kInvalidArgument ? galen::kExitUsage : 1;
 }
 
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
       galen::SignalWatch::Start(own_loop, [&] { (*app)->Stop([&own_loop] { own_loop.Stop(); }); });
   if (!signals.ok()) return Fail(signals.status());
 
-  fmt::print("galen-sim serves at {}\n", (*app)->url());
+  std::fputs(fmt::format("galen-sim serves at {}\n", (*app)->url()).c_str(), stdout);
   std::fflush(stdout);
   own_loop.Run();
   return 0;

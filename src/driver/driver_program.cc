@@ -348,7 +348,7 @@ DriverConfig Completed(DriverConfig config) {
 }
 
 int Fail(const Status& status, int code) {
-  fmt::print(stderr, "galen-driver: {}\n", status.message());
+  std::fputs(fmt::format("galen-driver: {}\n", status.message()).c_str(), stderr);
   return code;
 }
 

@@ -15,6 +15,7 @@ struct SignalWatch::Impl {
     if (stopping && second == SecondSignal::kIsIgnored) {
       std::signal(SIGTERM, SIG_IGN);  // also drops one that waits
       std::signal(SIGINT, SIG_IGN);
+      std::signal(SIGHUP, SIG_IGN);
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -52,6 +53,10 @@ StatusOr<std::unique_ptr<SignalWatch>> SignalWatch::Start(IoLoop& loop,
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  // A terminal that is closed; not of who asked to outlive it, by nohup(1).
+  struct sigaction hangup = {};
+  const bool outlives = ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (!outlives) sigaddset(&signals, SIGHUP);
   // A peer that is gone is an error of write(2), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   auto impl = std::make_unique<Impl>();

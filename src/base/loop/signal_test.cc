@@ -40,6 +40,31 @@ TEST(SignalWatch, GivesTheSignalsBackWhenItGoes) {
   EXPECT_EQ(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
 }
 
+// A terminal that is closed must not leave behind what Ctrl-C would remove.
+TEST(SignalWatch, AClosedTerminalAsksToStopTooUnlessThatIsIgnored) {
+  const auto loop = *EpollLoop::Create();
+  int asked = 0;
+  const auto stop = [&] {
+    ++asked;
+    loop->Stop();
+  };
+  {
+    const auto watch = *SignalWatch::Start(*loop, stop);
+    std::raise(SIGHUP);
+    loop->Run();
+    EXPECT_EQ(asked, 1);
+  }
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  {
+    const auto watch = *SignalWatch::Start(*loop, stop);
+    std::raise(SIGHUP);
+    loop->Post([&] { loop->Stop(); });
+    loop->Run();
+    EXPECT_EQ(asked, 1);
+  }
+  std::signal(SIGHUP, before);
+}
+
 TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
   const auto loop = *EpollLoop::Create();
   bool stopped = false;

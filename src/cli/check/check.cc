@@ -198,16 +198,16 @@ class CheckRun {
     std::string line = CheckProgress(work_.devices, view, now - start_, time_);
     if (terminal_) {
       line = CutLine(line, SizeOfTerminal(STDERR_FILENO).columns);
-      fmt::print(stderr, "\r\x1b[K{}", line);
+      std::fputs(fmt::format("\r\x1b[K{}", line).c_str(), stderr);
       std::fflush(stderr);
       drawn_ = true;
     } else {
-      fmt::print(stderr, "{}\n", line);
+      std::fputs(fmt::format("{}\n", line).c_str(), stderr);
     }
   }
 
   void EndLine() {
-    if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
+    if (std::exchange(drawn_, false)) std::fputs("\r\x1b[K", stderr);
   }
 
   const std::unique_ptr<EpollLoop> loop_;

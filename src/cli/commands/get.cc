@@ -165,9 +165,11 @@ StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const st
                            const Options& options, WallTime now) {
   ASSIGN_OR_RETURN(const View view, ViewOf(kind));
   ASSIGN_OR_RETURN(const ViewOptions shown, Shown(view, options, name, now));
-  if (options.output == "json") return view.json(fleet, shown).DumpPretty(2) + "\n";
-  if (options.output == "yaml") return WriteYaml(view.json(fleet, shown));
   const Table table = view.table(fleet, shown);
+  // A script that misspells a name must not read that nothing is wrong with it.
+  const bool missing = table.empty() && !shown.name.empty();
+  if (options.output == "json" && !missing) return view.json(fleet, shown).DumpPretty(2) + "\n";
+  if (options.output == "yaml" && !missing) return WriteYaml(view.json(fleet, shown));
   return table.empty() ? Nothing(view, shown) : table.Text(options.colour);
 }
 

@@ -46,6 +46,9 @@ TEST(Get, FailsWhenTheNamedOneIsNotThere) {
   const Status device = Show(OneDevice(), "devices", "gpu-9", {}, {}).status();
   EXPECT_EQ(device.code(), Code::kNotFound);
   EXPECT_EQ(device.message(), "no device is called gpu-9: `galen get devices` lists their names");
+  Options json;
+  json.output = "json";
+  EXPECT_EQ(Show(OneDevice(), "devices", "gpu-9", json, {}).status(), device);
 }
 
 Fleet HeldByTrainer() {

@@ -57,7 +57,7 @@ StatusOr<std::string> TestRules(const std::string& file, const std::string& reco
   ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   ASSIGN_OR_RETURN(const probes::Replay replay,
                    probes::ReplayRules(probes::RealSysfs(), recording, table));
-  for (const std::string& note : replay.notes) fmt::print(stderr, "galen: {}\n", note);
+  for (const std::string& note : replay.notes) PrintError(note);
   if (replay.tried == 0) {
     return FailedPrecondition("nothing was tried: no rule of {} looks at anything of {}", file,
                               recording);

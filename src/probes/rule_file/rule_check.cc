@@ -136,6 +136,11 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   if (!event && !rule.clears.empty()) {
     faults.Add("clears", "is done by what happens, such as a reset; the sign is no event");
   }
+  for (const auto& [field, time] :
+       {std::pair("enter_for", rule.enter_for), std::pair("leave_for", rule.leave_for),
+        std::pair("window", rule.window), std::pair("until", rule.quiet)}) {
+    if (time > kRuleTimeMost) faults.Add(field, "is past 31 days, which nobody waits for");
+  }
   if (rule.same_detail && (!event || rule.count == 1)) {
     faults.Add("same_detail", "is for events that are counted; say a count above 1");
   }

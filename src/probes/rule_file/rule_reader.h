@@ -34,6 +34,8 @@ namespace galen::probes {
 //
 // Matches that one rule remembers, each with its time, for each device: a bound on memory.
 inline constexpr int kCountMax = 64;
+// The longest that a rule may wait or count: past it a time is a slip of the pen.
+inline constexpr Duration kRuleTimeMost = std::chrono::hours(31 * 24);
 // The most seldom that a file may be read: between, its value counts as it was.
 inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
 // How often a command may run, how long, and how long its processor's time: a process is no file.

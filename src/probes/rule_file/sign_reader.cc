@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
+#include <set>
 
 namespace galen::probes {
 namespace {
@@ -49,6 +51,10 @@ std::optional<Expression> ReadExpression(RuleRow& row, std::string_view field) {
 
 std::map<std::string, double> ReadWords(RuleRow& row) {
   std::map<std::string, double> words;
+  if (const Json& given = row.Take("words"); !given.is_null() && !given.is_object()) {
+    row.Fault("words", "is no mapping of texts to numbers like {live: 0, dead: 1}");
+    return words;
+  }
   for (const auto& [word, text] : row.Labels("words")) {
     const std::optional<double> number = NumberOf(Sign{.value = text});
     if (!number) row.Fault("words", fmt::format("'{}' of '{}' is no number", text, word));
@@ -140,6 +146,20 @@ void ReadSource(RuleRow& row, SignSpec& sign) {
   if (!file && !command) RefuseWithout(row, {"file", "command"}, {"every"});
 }
 
+// The only values that such a source can give, where the row does not say itself what is possible.
+std::vector<std::string> ImpliedValues(const SignSpec& sign) {
+  const bool bounded = sign.least || sign.most || sign.whole;
+  if (bounded || sign.kind != SignKind::kReading) return {};
+  const bool present = !sign.has_source() && sign.name == "present";
+  if (present || (sign.command && !sign.command->json)) return {"0", "1"};
+  if (!sign.file || sign.file->scale != 1 || sign.file->several == Several::kSum) return {};
+  std::set<double> numbers;  // several words may mean one
+  for (const auto& [word, number] : sign.file->words) numbers.insert(number);
+  std::vector<std::string> texts;
+  std::ranges::transform(numbers, std::back_inserter(texts), NumberText);
+  return texts;
+}
+
 }  // namespace
 
 SignSpec ReadSign(RuleRow row, RuleFaults& faults) {
@@ -157,6 +177,7 @@ SignSpec ReadSign(RuleRow row, RuleFaults& faults) {
       .whole = row.Switch("whole"),
   };
   ReadSource(row, sign);
+  if (sign.among.empty()) sign.among = ImpliedValues(sign);
   row.RefuseUnknownFields();
   CheckSource(sign, faults);
   return sign;

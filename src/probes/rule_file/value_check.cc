@@ -80,9 +80,8 @@ void CheckNumber(const Comparison& comparison, double number, const SignSpec& si
 
 void CheckText(const std::string& text, const SignSpec& sign, std::string_view field,
                RuleFaults& faults) {
-  // Files and metrics are read as numbers; of a line of the kernel's log and of a command's answer
-  // the rest of the row says it.
-  const bool number = sign.kind == SignKind::kCounter || sign.file || sign.metric ||
+  // Of what a driver shows by itself, or a line of the kernel's log, the rest of the row says it.
+  const bool number = sign.kind == SignKind::kCounter || sign.file || sign.metric || sign.command ||
                       !sign.unit.empty() || sign.least || sign.most || sign.whole;
   if (sign.among.empty() ? !number : std::ranges::find(sign.among, text) != sign.among.end()) {
     return;

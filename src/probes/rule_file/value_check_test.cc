@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The rule stands in line 11.
+// The rule stands in line 15.
 std::string FileOfOneRule(std::string_view sign, std::string_view when, std::string_view more) {
   return fmt::format(
       "signs:\n"
@@ -22,6 +22,9 @@ std::string FileOfOneRule(std::string_view sign, std::string_view when, std::str
       "- {{name: note, kind: event}}\n"
       "- {{name: free, kind: reading}}\n"
       "- {{name: link, kind: reading, unit: Mb/s}}\n"
+      "- {{name: present, kind: reading}}\n- {{name: fan, kind: reading, command: [/fan]}}\n"
+      "- {{name: pump, kind: reading, command: [/pump], output: json}}\n"
+      "- {{name: state, kind: reading, file: state, words: {{live: 0, up: 0, dead: 4}}}}\n"
       "rules:\n"
       "- {{id: again, sign: reset, when: == host, state: Healthy, code: A, sentence: a, owner: "
       "Platform, clears: [reboot]}}\n"
@@ -39,7 +42,7 @@ constexpr std::string_view kEvent = "until: reboot, ";
 
 TEST(ValueCheck, ANumberOutOfWhatTheSignCanBeIsNamedWithItsPlace) {
   EXPECT_EQ(FaultOf("heat", "> 151"),
-            "r.yaml:11:23: x: when compares with 151, but heat is a number from -40 to 150");
+            "r.yaml:15:23: x: when compares with 151, but heat is a number from -40 to 150");
   EXPECT_THAT(FaultOf("heat", "> 150"), HasSubstr("when compares with 150")) << "never holds";
   EXPECT_THAT(FaultOf("heat", "<= -41 °C"), HasSubstr("when compares with -41"));
   EXPECT_THAT(FaultOf("heat", "< -40"), HasSubstr("when compares with -40"));
@@ -72,6 +75,24 @@ TEST(ValueCheck, ANumberThatIsComparedWithATextIsNamed) {
               HasSubstr("compares with the text 'warm', but heat is a number from -40 to 150"));
   EXPECT_THAT(FaultOf("link", "== 85Mb/s"), HasSubstr("its unit has a blank before it"));
   EXPECT_EQ(FaultOf("free", "== up"), "");
+}
+
+// A broken fan stayed Healthy by each of these.
+TEST(ValueCheck, WhatACommandAnswersIsZeroOrOneUnlessItIsJson) {
+  EXPECT_THAT(FaultOf("fan", "== FAIL"), HasSubstr("the text 'FAIL', but fan is 0 or 1"));
+  EXPECT_THAT(FaultOf("fan", "== 2"), HasSubstr("compares with 2, but fan is 0 or 1"));
+  EXPECT_THAT(FaultOf("fan", "> 1"), HasSubstr("compares with 1"));
+  EXPECT_THAT(FaultOf("pump", "== FAIL"), HasSubstr("the text 'FAIL', but pump is a number"));
+  EXPECT_EQ(FaultOf("pump", "== 2"), "");
+  EXPECT_EQ(FaultOf("fan", "== 1"), "");
+}
+
+TEST(ValueCheck, WhatIsThereOrNotAndWhatHasWordsIsOneOfTheirNumbers) {
+  EXPECT_THAT(FaultOf("present", "== zero"), HasSubstr("the text 'zero', but present is 0 or 1"));
+  EXPECT_THAT(FaultOf("state", "== 9"), HasSubstr("compares with 9, but state is 0 or 4"));
+  EXPECT_THAT(FaultOf("state", "== dead"), HasSubstr("the word 'dead' is its number 4"));
+  EXPECT_EQ(FaultOf("present", "== 0"), "");
+  EXPECT_EQ(FaultOf("state", ">= 4"), "");
 }
 
 TEST(ValueCheck, AFaultsNumberThatTheSignNeverHasIsNamed) {

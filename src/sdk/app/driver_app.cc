@@ -13,6 +13,9 @@ namespace {
 // Streams are asked to end before the socket closes; a subscriber that does not listen is cut off.
 // Long enough for an answer on a unix socket, short beside the 30 s that a Pod has to end.
 constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
+// A kubelet looks at a new socket within a second or two; one that starts at the same time takes
+// longer.
+constexpr Duration kRegisteredWithin = std::chrono::seconds(30);
 
 std::unique_ptr<HealthPublisher> MakeHealth(const Edges& edges, const Driver::Options& options,
                                             DriverApp::Handlers& handlers) {
@@ -136,6 +139,10 @@ Status DriverApp::Start() {
   // With what the first round found of the devices.
   if (plugin_) RETURN_IF_ERROR(plugin_->Start());
   RETURN_IF_ERROR(registration_socket_.Start());
+  unregistered_timer_ = edges_.loop.After(kRegisteredWithin, [this] {
+    edges_.log.Warning("nobody has registered this driver yet: is the kubelet's root right?",
+                       {{"socket", paths_.registration}});
+  });
   // Last: the scheduler sends claims as soon as it sees devices.
   slices_.Start();
   return OkStatus();
@@ -152,6 +159,7 @@ void DriverApp::Stop(std::function<void()> done) {
   edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
   // First out of the registry, so that nobody new comes; what is under way may still end.
   registration_socket_.Stop();
+  unregistered_timer_.Cancel();
   if (plugin_) plugin_->Stop(kStreamsEnd);
   slices_.Stop();
   if (preparer_.under_way() == 0) return FinishStreams();
@@ -184,6 +192,7 @@ std::string DriverApp::WhyNotReady() const {
 }
 
 void DriverApp::OnRegistrationOutcome(const std::string& refusal) {
+  unregistered_timer_.Cancel();
   // A kubelet that has refused a driver may look at it again only when there is a new file.
   if (refusal.empty()) return registration_socket_.Settled();
   registration_socket_.RemakeLater();

@@ -102,6 +102,7 @@ class DriverApp final : public RunningDriver {
   rpc::Dispatcher registration_methods_;
   net::SocketKeeper data_socket_;
   net::SocketKeeper registration_socket_;
+  Timer unregistered_timer_;
   Timer drain_timer_;
   Timer end_timer_;
   bool draining_streams_ = false;

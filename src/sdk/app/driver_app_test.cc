@@ -56,8 +56,8 @@ class DriverAppTest : public ::testing::Test {
                    : health.Healthy("fpga-0");
       };
     }
-    return DriverApp::Create({node_.loop, NullLog(), metrics_.emplace_back(), node_.random,
-                              node_.files, node_.sockets, cluster_.client()},
+    return DriverApp::Create({node_.loop, log_, metrics_.emplace_back(), node_.random, node_.files,
+                              node_.sockets, cluster_.client()},
                              options, std::move(handlers));
   }
 
@@ -120,6 +120,9 @@ class DriverAppTest : public ::testing::Test {
   FakeCluster cluster_{node_.loop, node_.random};
   bool link_down_ = false;
   std::vector<std::string> unprepared_;
+  std::vector<std::string> warnings_;
+  Log log_{LogLevel::kWarning, [this] { return node_.loop.WallNow(); },
+           [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
 };
 
 TEST_F(DriverAppTest, RegistersServesAndPublishes) {
@@ -131,6 +134,24 @@ TEST_F(DriverAppTest, RegistersServesAndPublishes) {
   Notify(kRegistration, true);
   EXPECT_EQ(app->WhyNotReady(), "");
   EXPECT_THAT(cluster_.Slices(), SizeIs(1));
+}
+
+// Devices are offered all the while, and no claim of them is ever prepared.
+TEST_F(DriverAppTest, WarnsOnceWhereNobodyRegistersIt) {
+  const auto app = Start(Options());
+  node_.loop.Advance(28s);
+  EXPECT_THAT(warnings_, IsEmpty());
+  node_.loop.Advance(5min);
+  ASSERT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(warnings_[0], HasSubstr("is the kubelet's root right?"));
+  EXPECT_THAT(warnings_[0], HasSubstr(kRegistration));
+}
+
+TEST_F(DriverAppTest, DoesNotWarnWhereItIsRegistered) {
+  const auto app = Start(Options());
+  Notify(kRegistration, true);
+  node_.loop.Advance(5min);
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(DriverAppTest, AFaultReachesTheKubeletAtOnce) {
