@@ -144,6 +144,14 @@ void Examination::LookAtHost() {
 // for that one reason: it says what to do, and stands once before all checks that need it.
 void Examination::NameWhatToGive() {
   const bool named = !options_.kubelet_root.empty() || !options_.registry.empty();
+  // A place that nobody named and where nobody is says nothing of the drivers: they may be below
+  // another root, and their slices are no orphans.
+  const bool idle = seen_.registry.ok() && seen_.registry->empty() && !seen_.kubelet.process.ok();
+  if (!named && !seen_.agent.status.ok() && idle) {
+    seen_.registry = FailedPrecondition(
+        "no agent said where this node's kubelet is, and nobody is at {}: say it by --kubelet-root",
+        seen_.kubelet_root);
+  }
   const Status root = edges_.files.List(seen_.kubelet_root).status();
   if (named || !IsMissing(root)) return;
   const Status why = NotFound(

@@ -178,6 +178,20 @@ TEST(Examination, WhereNothingIsAtTheUsualPlaceOneSentenceNamesTheFlags) {
       << "who named a root gets an answer about that root";
 }
 
+// A directory that is left over: the drivers may be below another root, and run.
+TEST(Examination, AnIdlePlaceThatNobodyNamedSaysNothingOfTheDrivers) {
+  Place place;
+  place.Make("fallback/plugins_registry");
+  place.Make("proc");
+  ExaminationOptions options = place.Options();
+  options.kubelet_root = "";
+  options.fallback_root = place.directory.Path("fallback");
+  options.kernel.proc = place.directory.Path("proc");
+  EXPECT_THAT(place.Look(options).registry.status().message(), HasSubstr("--kubelet-root"));
+  options.kubelet_root = options.fallback_root;
+  EXPECT_TRUE(place.Look(options).registry.ok()) << "an empty registry, as was asked for";
+}
+
 TEST(Examination, WithAClusterItsNodeIsAskedFor) {
   Place place;
   kube::FakeTransport transport(place.loop);
