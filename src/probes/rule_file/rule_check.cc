@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -285,11 +286,12 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
 
 // What drivers show of themselves is misspelt in silence: no file is missed.
 void CheckShown(std::string_view name, RuleFaults& faults) {
-  for (const std::string_view shown : {"present", "reset", "active-check"}) {
-    if (name == shown || !IsNear(name, shown)) continue;
-    faults.Add("name",
-               fmt::format("has no source such as a `file`; is it `{}`, which needs none?", shown));
-  }
+  constexpr std::array<std::string_view, 3> kShown = {"present", "reset", "active-check"};
+  if (std::ranges::find(kShown, name) != kShown.end()) return;
+  const auto near = std::ranges::find_if(kShown, [name](auto each) { return IsNear(name, each); });
+  if (near == kShown.end()) return;
+  faults.Add("name",
+             fmt::format("has no source such as a `file`; is it `{}`, which needs none?", *near));
 }
 
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {

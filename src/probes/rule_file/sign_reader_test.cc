@@ -47,7 +47,7 @@ TEST(SignReader, WordsOfAFileAreNumbers) {
       "- {name: c, kind: reading, file: f, words: [live]}\n");
   EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: words 'well' of 'live' is no number"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: words needs a `file` that it is about"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: words is no mapping of names to texts"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: words is no mapping of texts to numbers"));
 }
 
 TEST(SignReader, NamesEveryFaultOfACommand) {
