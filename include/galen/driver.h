@@ -278,7 +278,7 @@ class Driver {
   void Stop();
 
  private:
-  friend struct sdk::DriverInside;  // no part of the promise
+  friend struct sdk::DriverInside;  // not part of the API
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

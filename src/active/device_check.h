@@ -17,16 +17,16 @@ struct DeviceCheckOptions {
   double memory_share = 0.05;  // of the memory that is free
   // At most so much; 0: no bound but the share.
   std::uint64_t memory_bytes_max = 0;
-  int rounds_max = 0;  // then it passed; 0: until the time is over
+  int rounds_max = 0;  // rounds until it passed; 0: until the time is over
 };
 
 // How a check went.
 struct CheckOutcome {
   CheckVerdict verdict = CheckVerdict::kUnknown;
-  std::string code{};       // of a failure, or of why nobody knows
+  std::string code{};       // of the failure, or of why the outcome is Unknown
   std::string message{};    // one sentence
-  int rounds = 0;           // that were complete
-  std::uint64_t bytes = 0;  // of memory in each
+  int rounds = 0;           // complete ones
+  std::uint64_t bytes = 0;  // of memory tested in each round
 };
 
 // Blocks for as long as `watch` lets it, on a thread of its own. Passed: one round at least was

@@ -25,8 +25,9 @@ bool IsControl(char32_t c);
 // Whether a text has a control character from DEL on: one that JSON and YAML let pass as it is.
 bool HasHighControl(std::string_view text);
 
-// JSON's or YAML's own text with these written as \uXXXX, which means the same there. REQUIRES:
-// they stand within double quotes. Bytes that are no UTF-8 become U+FFFD where there are any.
+// JSON or YAML `text` with its control characters from DEL on written as \uXXXX, which both read as
+// the same character. In a text that has any, broken UTF-8 becomes U+FFFD. REQUIRES: they stand
+// within double quotes.
 std::string EscapeHighControls(std::string text);
 
 }  // namespace galen

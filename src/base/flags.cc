@@ -28,8 +28,8 @@ std::string FormatDuration(Duration duration) {
   return text.empty() ? "0s" : text;
 }
 
-// Without each "--flag=" that says no value, which is a fault: CLI11 would take the next word for
-// it, and a variable that was not set would swallow the flag behind.
+// The words, without each "--flag=" that has no value, which is a fault: CLI11 would take the next
+// word as the value, so an unset shell variable would swallow the next flag.
 std::vector<char*> WordsWithValues(int argc, char** argv, std::vector<std::string>& faults) {
   std::vector<char*> words;
   bool flags_end = false;
@@ -156,7 +156,7 @@ void Flags::Add(const std::string& name, std::int64_t& value, const std::string&
     if (error == std::errc() && end == text.data() + text.size()) {
       value = number;
     } else {
-      impl->Fault(name, fmt::format("'{}' is no whole number", text));
+      impl->Fault(name, fmt::format("'{}' is not a whole number", text));
     }
   };
   impl_->app->add_option_function<std::string>(name, set, help)

@@ -64,8 +64,8 @@ inline Status OkStatus() { return {}; }
 // One maker for each code that we give, named for what the receiver should do. The sentence is
 // formatted by fmt. Unavailable, Aborted, DeadlineExceeded, ResourceExhausted: try again later.
 // NotFound, AlreadyExists: usually a success after a look. InvalidArgument, FailedPrecondition,
-// PermissionDenied, Unauthenticated, Unimplemented: a person has to act. Internal, DataLoss: a bug,
-// or what was kept is broken.
+// PermissionDenied, Unauthenticated, Unimplemented: a person has to act. Internal: a bug. DataLoss:
+// data that was kept or received is broken or incomplete.
 template <typename... Args>
 Status Cancelled(fmt::format_string<Args...> format, Args&&... args) {
   return {Code::kCancelled, fmt::format(format, std::forward<Args>(args)...)};

@@ -66,7 +66,7 @@ struct NodeEvent {
     kReboot,          // it was started anew: boot id or boot time changed
     kShutdown,        // a graceful one began
     kMemoryPressure,  // the kubelet took Pods down for want of memory
-    kDiskPressure,    // or of another resource that the node has little of, mostly disk
+    kDiskPressure,    // likewise for want of another resource, mostly disk
   };
   Kind kind = Kind::kReboot;
   WallTime time{};
@@ -102,7 +102,7 @@ struct CrashEvidence {
   bool operator==(const CrashEvidence&) const = default;
 };
 
-// Whether it ended other than by saying that all went well.
+// Whether the container ended by an exit code other than 0, or by a signal.
 bool EndedBadly(const ContainerEnd& end);
 // Whether it ended after somebody had asked for its Pod to go (at `asked`; nullopt: nobody has): it
 // was stopped then, whatever its code says. Times of whole seconds that are equal count as after.

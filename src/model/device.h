@@ -12,7 +12,7 @@ namespace galen {
 
 // A device as DRA names it: unique in the cluster only with all three parts. `pool` is usually the
 // node's name; `device` is unique in its pool, the name of a slot: after a repair another piece of
-// hardware may bear it, which DeviceIdentity shows. Those of device plugins: plugin_resource.h.
+// hardware may bear it, which DeviceIdentity shows. Devices of device plugins: plugin_resource.h.
 struct DeviceId {
   std::string driver;
   std::string pool;

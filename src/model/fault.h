@@ -5,7 +5,7 @@
 
 namespace galen {
 
-// Degraded and Unhealthy are faults. Unknown, which says that nobody knows, is none.
+// Degraded and Unhealthy are faults. Unknown says that nobody knows, and is not.
 constexpr bool IsFault(HealthState state) { return state > HealthState::kUnknown; }
 
 }  // namespace galen

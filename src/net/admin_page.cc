@@ -39,7 +39,7 @@ StatusOr<std::string> AdminAddress(std::string_view text) {
   if (port.empty() || port.size() > 5 || !digits || std::stoi(std::string(port)) > 65535) {
     return InvalidArgument("'{}' is no address for metrics, write one like 127.0.0.1:9470", whole);
   }
-  // Left out means this machine only: opening it to the network is to be said aloud.
+  // Without a host it is this machine only: serving the network has to be asked for explicitly.
   const std::string_view host = colon == 0 ? "127.0.0.1" : text.substr(0, colon);
   return fmt::format("tcp:{}:{}", host, port);
 }

@@ -57,8 +57,8 @@ struct DialOptions {
   // A PING when nothing was received for this long, and the end when it stays unanswered as long
   // again: a peer that died silently is noticed within twice this. Zero: no PINGs.
   Duration ping_after = Duration::zero();
-  // What a stream may have under way to us. Large, so that large lists come in few round trips;
-  // less where many peers shall not fill our memory.
+  // The flow-control window of each stream to us. Large, so that large lists come in few round
+  // trips; smaller where many peers must not fill our memory.
   std::uint32_t stream_window_bytes = 1024 * 1024;
   // Names and values of one answer's headers or trailers; past it that call alone ends with
   // ResourceExhausted.

@@ -124,7 +124,7 @@ class HttpExchange {
   virtual void OnGone(std::function<void()> callback) = 0;
 };
 
-// What a server is for. Outlives the server that calls it.
+// Receives a server's requests. Outlives the server that calls it.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

@@ -21,9 +21,9 @@ class WireFields {
 
   explicit WireFields(std::string_view message) : rest_(message) {}
 
-  // The next field, or nullopt at the end or at the first byte that makes no sense.
+  // The next field, or nullopt at the end or at the first malformed byte.
   std::optional<Field> Next();
-  // Whether the walk ended at a byte that makes no sense.
+  // Whether the walk ended at a malformed byte.
   bool broken() const { return broken_; }
 
  private:

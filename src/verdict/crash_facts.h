@@ -17,7 +17,7 @@ namespace galen {
 // kill its program. "Lasts": no Healthy finding came after it. What may be the echo of a hardware
 // sign is no fault of a program, driver or platform.
 enum class Fact {
-  // Its devices.
+  // About its devices.
   kDeviceLost,
   kDeviceDown,
   kHardwareJustBefore,
@@ -37,7 +37,7 @@ enum class Fact {
   kDeviceTrouble,
   kDevicesWell,
 
-  // How it ended.
+  // About how it ended.
   kOwnEnding,
   kExitOrdinary,
   kExitCommand,
@@ -57,7 +57,7 @@ enum class Fact {
   kSaysProgramError,
   kDriverMismatch,
 
-  // Its neighbours, and what became of Pod and node.
+  // About its neighbours, the Pod and the node.
   kSiblingsFell,
   kSiblingsGoOn,
   kPeersUnharmed,

@@ -6,7 +6,7 @@
 namespace galen {
 namespace {
 
-// What has one cause ends within this of each other.
+// Ends that have a common cause lie at most this far apart.
 constexpr Duration kTogether = std::chrono::seconds(5);
 
 // A bad end of a known time; nullptr: none.

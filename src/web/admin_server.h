@@ -48,8 +48,8 @@ struct AdminOptions {
   // PEM, the chain with the leaf first, and its key, both or neither: without them plain HTTP. Read
   // anew every `renewal`, since certificates are replaced while a program runs.
   std::string certificate_file = {}, key_file = {};
-  // What it holds is asked for as a bearer token, as it is within a second of the request; "":
-  // nobody is asked.
+  // A file with the bearer token that clients must send; a replaced token counts within a second.
+  // "": clients need no token.
   std::string token_file = {};
   // Often enough: certificates are replaced days before they expire.
   Duration renewal = std::chrono::minutes(1);
@@ -81,7 +81,7 @@ class AdminServer {
 
   StatusOr<net::ServerTls> ReadTls() const;
   // Takes a certificate that has changed, and says once what is wrong with one that cannot be
-  // taken; the one before is shown meanwhile.
+  // taken; the previous one stays in use.
   void RenewLater();
   void Renew();
 

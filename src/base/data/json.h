@@ -99,7 +99,7 @@ class Json {
   // Compact text without newlines; strings are escaped, control characters too. What JSON cannot
   // say (an infinity, "not a number") becomes null.
   std::string Dump() const;
-  // Two spaces a level, as kubectl -o json does it with four.
+  // Indents by `indent` spaces a level; kubectl -o json uses 4.
   std::string DumpPretty(int indent = 2) const;
 
   // Reads one value of RFC 8259. At most kDepthMax levels; InvalidArgument names the byte. Text

@@ -132,11 +132,11 @@ Status MetricsReader::TakeLine(std::string_view line) {
   SkipBlanks(rest);
   const bool labelled = whole && TakeLabels(rest, labels_, sample);
   const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
-  if (!value) return InvalidArgument("line {} is no sample: '{}'", line_, Shown(line, 80));
+  if (!value) return InvalidArgument("line {} is not a sample: '{}'", line_, Shown(line, 80));
   sample.value = *value;
   kept_bytes_ += BytesOf(sample);
   if (kept_bytes_ > kMetricKeptBytesMax) {
-    return ResourceExhausted("samples of more than {} bytes", kMetricKeptBytesMax);
+    return ResourceExhausted("the samples take more than {} bytes of memory", kMetricKeptBytesMax);
   }
   std::vector<MetricSample>& series = samples_[std::string(name)];
   if (series.size() >= kMetricSeriesMax) {

@@ -12,7 +12,8 @@
 namespace galen {
 namespace {
 
-// Values there may be when one is copied: a few lines of nested aliases can ask for billions.
+// Values of one text, copies by aliases included: a few lines of nested aliases can ask for
+// billions.
 constexpr std::size_t kCopiedValuesMax = 1'000'000;
 // Bytes of a key that a fault shows.
 constexpr std::size_t kShownBytesMax = 80;
@@ -218,7 +219,7 @@ Status Reader::AddKey(const Event& event, Level& level) {
   return OkStatus();
 }
 
-// Before a copy is made of `value`.
+// Called before `value` is copied.
 Status Reader::Count(const Event& event, const Json& value) {
   values_ += CountValues(value);
   if (values_ <= kCopiedValuesMax) return OkStatus();
@@ -254,7 +255,7 @@ StatusOr<Json> Reader::FollowAlias(const Event& event) {
   return found->second;
 }
 
-// `status`, behind the keys that come twice; OK when there is neither.
+// The keys that come twice, then `status`; OK when there is neither.
 Status WithDoubled(const std::vector<DoubledKey>& doubled, const Status& status) {
   if (doubled.empty()) return status;
   std::string text;

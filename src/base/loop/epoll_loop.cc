@@ -49,7 +49,6 @@ epoll_event EpollEvent(std::uint32_t events, std::uint64_t id) {
 
 void Drain(const Fd& fd) {
   std::uint64_t count = 0;
-  // Empty is as good as drained.
   [[maybe_unused]] const ssize_t got = ::read(fd.get(), &count, sizeof(count));
 }
 
@@ -66,7 +65,7 @@ struct EpollLoop::Impl {
 
   ~Impl();
 
-  // These are called by Run's thread, but for Wake.
+  // All of these are called by Run's thread, except Wake.
   void Wake();
   void RunPosted();
   void RunDue();
@@ -140,7 +139,7 @@ class EpollLoop::Impl::WatchEntry final : public FdWatch::Entry {
   const int fd_;
 };
 
-// What dies here may post, and may own timers: in rounds, until nothing is left.
+// Tasks that are destroyed here may post and may own timers: rounds, until nothing is left.
 EpollLoop::Impl::~Impl() {
   std::deque<Task> rest;
   do {

@@ -9,7 +9,7 @@
 
 namespace galen::history {
 
-// One turn of the disk; nobody else touches the journal meanwhile.
+// One write on the disk queue; nobody else touches the journal meanwhile.
 struct JournalWriter::Write {
   std::unique_ptr<Journal> journal;
   std::vector<std::string> records;

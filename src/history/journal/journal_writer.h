@@ -34,9 +34,9 @@ class JournalWriter {
   // Takes a record for the next write; touches memory only. What there is no room for while the
   // disk does not write (Journal::kPendingBytesMax) is in the next rewrite, if it is still kept.
   void Append(std::string record);
-  // `done` is called once all that was appended before is on the disk, or with why it is not: then
-  // it waits for the next call. In the order of calls; never after the writer was destroyed;
-  // perhaps inside this call.
+  // `done` is called once all that was appended before is on the disk, or with the error; then it
+  // waits for the next call. In the order of calls; never after the writer was destroyed; perhaps
+  // inside this call.
   void Sync(Done done);
 
   // Whether something that was appended is not on the disk.

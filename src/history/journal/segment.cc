@@ -32,7 +32,7 @@ std::uint32_t ReadLittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Over the length too, so that a run of zero bytes is no record.
+// Over the length too, so that a run of zero bytes is not a record.
 std::uint32_t Checksum(std::string_view length, std::string_view payload) {
   const auto add = [](uLong sum, std::string_view bytes) {
     return ::crc32(sum, reinterpret_cast<const Bytef*>(bytes.data()),

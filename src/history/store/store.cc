@@ -75,7 +75,7 @@ void Store::Apply(const Record& record, std::string line) {
   if (record.kind == Kind::kForgotten) latest_.erase(record.device);
   if (record.change) NoteChange(record, line);
   window_.Push(record.sequence, line);
-  // A single line longer than the byte bound leaves the window empty, which is within its promise.
+  // A single line longer than the byte bound leaves the window empty, as the bound says.
   while (window_.size() > options_.records_max || window_.bytes() > options_.bytes_max) {
     window_.PopFront();
   }
@@ -105,7 +105,7 @@ void Store::ForgetOldestDevice() {
 std::vector<std::string> Store::Lines() const {
   std::map<std::uint64_t, std::string_view> older;
   const auto add = [&](const Kept& record) {
-    // What is in the window, too, is written once.
+    // A change that is in the window too is written once.
     const bool in_window = !window_.empty() && record.sequence >= window_.front().sequence;
     if (!in_window) older.emplace(record.sequence, record.line);
   };

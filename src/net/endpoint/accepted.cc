@@ -43,7 +43,8 @@ void Accepted::OnHandshake(const Status& status) {
 }
 
 void Accepted::Drain() {
-  // A session that has begun knows itself when it is done; one that has said nothing yet ends.
+  // A session that has begun ends by itself when it is done; a client that has sent nothing yet is
+  // cut off.
   if (session_ != nullptr) return session_->Drain();
   opening_ =
       context_.loop.At(context_.loop.Now(), [this] { End(Unavailable("the server stops")); });
@@ -56,7 +57,7 @@ std::optional<Time> Accepted::idle_since() const {
 void Accepted::OnBytes(std::string_view bytes) {
   first_.append(bytes);
   const bool is_http2 = options_.http2 && Agree(first_, kPreface);
-  // It may still become either; "P" alone is also how POST begins.
+  // Still undecided: "P" may begin the preface or POST.
   if (is_http2 && first_.size() < kPreface.size()) return;
   opening_.Cancel();
   // Out of the member: the session's first request may end this connection.

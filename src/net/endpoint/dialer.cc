@@ -120,7 +120,7 @@ class SocketDialling final : public Dialling {
     });
   }
 
-  // The socket's own sentence names where it went, which is the target but for a name's address.
+  // A socket's error names the address that was dialled: said once when it is the target itself.
   Status Annotated(const Status& status) const {
     const std::string connect = fmt::format("connect to {}: ", options_.target);
     std::string message = status.message();

@@ -9,7 +9,7 @@
 namespace galen::net {
 namespace {
 
-// Proxies answer with a few lines; more is no proxy.
+// Proxies answer with a few lines; a longer answer is not a proxy's.
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 

@@ -40,9 +40,9 @@ struct ServerOptions {
   bool http2 = true;
 };
 
-// Where and how a program serves its AdminPage, to whom it does not know: `address` as for
-// AdminAddress, whose errors these are; HTTP/1.1 alone, as kubelets' probes and scrapers can; and
-// the page's limits.
+// The options of a server for an AdminPage, whose clients are not known: `address` as for
+// AdminAddress, with its errors; HTTP/1.1 alone, which kubelets' probes and scrapers speak; and the
+// page's limits.
 StatusOr<ServerOptions> AdminServerOptions(std::string_view address);
 
 // Requests come from the loop, never from inside Start.

@@ -91,7 +91,7 @@ struct Http1RequestReader::Impl {
 
   static int OnComplete(http_parser* parser) {
     Impl& self = Self(parser);
-    self.request.headers.resize(self.head_size);  // trailers are nobody's concern
+    self.request.headers.resize(self.head_size);  // trailers are dropped
     self.keep_alive = http_should_keep_alive(parser) != 0;
     self.state = State::kComplete;
     // Stops behind this request; the bytes of the next are left to its own reader.

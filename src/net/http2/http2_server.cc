@@ -33,7 +33,7 @@ struct Http2Server::Stream {
   std::size_t head_bytes = 0;
   // Whole, or refused: what still comes is dropped.
   bool request_done = false;
-  // The client has said all of it.
+  // The client has sent its end of the request.
   bool whole = false;
   Exchange* exchange = nullptr;
 

@@ -95,7 +95,7 @@ struct Http2Session::Callbacks {
   static int OnDataChunk(nghttp2_session* session, std::uint8_t, std::int32_t stream,
                          const std::uint8_t* data, std::size_t size, void* user) {
     const bool taken = Self(user).events_.OnData(stream, View(data, size));
-    // An error is of a stream or a connection that is gone.
+    // An error means that the stream or the connection is gone.
     static_cast<void>(taken ? nghttp2_session_consume(session, stream, size)
                             : nghttp2_session_consume_connection(session, size));
     return 0;

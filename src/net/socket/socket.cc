@@ -51,7 +51,7 @@ StatusOr<Fd> NewSocket(const SocketAddress& address) {
 // A server that is not there yet, or not any more, is a matter of trying again.
 Status ConnectError(int error, const SocketAddress& address) {
   const Status status = ErrnoStatus(error, fmt::format("connect to {}", ToString(address)));
-  // Time does not mend a mode; a person does.
+  // Trying again does not help with a socket's mode: a person has to change it.
   if (error == EACCES || error == EPERM) return status;
   return {Code::kUnavailable, status.message()};
 }
