@@ -171,7 +171,7 @@ bool Authenticator::Outdated(const ClientCertificate& shown) const {
 }
 
 bool Authenticator::Reject(const std::string& authorization, const ClientCertificate& shown) {
-  // Others were faster: there is a newer one.
+  // Another call was faster: there are newer credentials.
   if (authorization != authorization_ || Outdated(shown)) return true;
   if (config_.credentials.exec) {
     given_.reset();

@@ -71,7 +71,7 @@ class Authenticator {
 
   // The value of the Authorization header, or "".
   const std::string& authorization() const { return authorization_; }
-  // For the next connection; files are read now.
+  // The certificate for the next connection; its files are read now.
   StatusOr<ClientCertificate> Certificate();
   // Whether a connection that showed `shown` must give way to one with newer credentials, of a
   // plugin or of files that have been read again since.
@@ -94,7 +94,7 @@ class Authenticator {
   ExecRunner& exec_;
   const ClusterConfig& config_;
   std::string authorization_;
-  // When the last try was, good or not; nullopt before the first.
+  // When the token file was last tried, with or without success; nullopt: never.
   std::optional<Time> token_read_at_;
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin

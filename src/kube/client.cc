@@ -133,7 +133,7 @@ void JsonCall::Expire() {
       std::chrono::duration_cast<std::chrono::seconds>(Client::kDeadline).count()));
 }
 
-// Says which request it was, where nobody else does.
+// Names the request: the error itself does not.
 void JsonCall::Fail(Status status) {
   Finish(
       Annotate(status, "{} {}", request_.method, request_.path.substr(0, request_.path.find('?'))));

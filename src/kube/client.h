@@ -1,5 +1,6 @@
-// Asks a Kubernetes API server and understands its answers. One a program or part; small. Belongs
-// to its loop; loop and transport outlive it and its calls. Requests are values of request.h.
+// Asks a Kubernetes API server and understands its answers. Small: each program or part has one.
+// Belongs to its loop; loop and transport outlive it and its calls. Requests are values of
+// request.h.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +52,8 @@ class Client {
   net::HttpClient& transport_;
 };
 
-// The Status of an answer that is no success; `body` may hold a Kubernetes Status object, whose
-// message and reason are taken, or a proxy's page, of which the beginning is shown. One line.
+// The Status of an answer that is not a success; `body` may hold a Kubernetes Status object, whose
+// message and reason are taken, or a proxy's page, whose beginning is shown. One line.
 Status StatusOfResponse(int http_status, std::string_view body);
 
 // The same for a Status object that came by itself, as in an ERROR event of a watch. The HTTP

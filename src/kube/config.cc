@@ -33,12 +33,12 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
                        : fmt::format("https://{}:{}", *host, *port);
   config.ca_file = kServiceAccount + "ca.crt";
   config.credentials.token_file = kServiceAccount + "token";
-  // Now, so that a Pod without a mounted token says so at start and not at its first call.
+  // Read now, so that a Pod without a mounted token fails at its start and not at its first call.
   for (const std::string& path : {config.ca_file, config.credentials.token_file}) {
     const StatusOr<std::string> text = files.Read(path);
     if (!text.ok()) return Annotate(text.status(), "the Pod's service account");
   }
-  // Left out by some; "default" will do.
+  // Some clusters leave it out; "default" will do.
   if (const StatusOr<std::string> ns = files.Read(kServiceAccount + "namespace"); ns.ok()) {
     if (std::string name(Trimmed(*ns)); IsDnsLabel(name)) config.ns = std::move(name);
   }

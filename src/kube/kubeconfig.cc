@@ -168,7 +168,7 @@ std::vector<Source> ReadSources(FileSystem& files, const std::vector<std::string
     if (missing && paths.size() > 1) continue;
     ReadSource(files, path, sources, faults);
   }
-  // Nothing was found at all, and nobody has said so yet.
+  // No file was found, and no other fault says so.
   if (sources.empty() && !faults.any()) {
     faults.Add(paths.empty() ? "kubeconfig" : fmt::format("{}", fmt::join(paths, ", ")), "",
                "there is no such file; KUBECONFIG or --kubeconfig names one");

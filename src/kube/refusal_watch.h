@@ -24,7 +24,8 @@ namespace galen::kube {
 
 class RefusalWatch final : public net::HttpClient {
  public:
-  // How often it is asked whether what is missing is back; one request for each, one after another.
+  // How often the API server is asked whether missing rights are back; one request for each, one
+  // after another.
   static constexpr Duration kAskEvery = std::chrono::minutes(1);
   // Rights and namespaces together; past it the rest is neither logged nor listed.
   static constexpr std::size_t kMissingMax = 256;

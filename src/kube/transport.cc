@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kCannotReach = "cannot reach the API server at ";
 
-// A server that is away shall be found soon after it is back, and not be knocked at all the time.
+// A server that was away is found soon after it is back, without being dialled all the time.
 constexpr BackoffPolicy kDialBackoff{.first = std::chrono::milliseconds(100),
                                      .most = std::chrono::seconds(5)};
 
@@ -50,7 +50,7 @@ struct Transport::Impl {
     std::unique_ptr<net::Connection> connection;
     // What the server knows us by on this connection; see Authenticator::Outdated.
     ClientCertificate shown;
-    // That still run on it; with none, and not current, it is reaped.
+    // Calls that still run on it; without any, a link that is not current is reaped.
     int calls = 0;
     bool lost = false;
     // A head has come over it: it was good for something.
@@ -136,7 +136,7 @@ class Transport::Impl::Call final : public net::HttpCall, private net::HttpRespo
   std::optional<Inflater> inflater_;
   std::string authorization_;
   bool tried_again_ = false;
-  bool again_ = false;  // refused; what else comes of this answer is nobody's
+  bool again_ = false;  // refused: the rest of this answer is dropped
   Liveness liveness_;
   Timer later_;
 };
@@ -160,7 +160,7 @@ void Transport::Impl::Call::SendOn(Link& link) {
   if (!authorization_.empty()) request.headers.push_back({"authorization", authorization_});
   request.headers.push_back(
       {"user-agent", fmt::format("galen/{} (linux/{})", kVersion, kArchitecture)});
-  // Lists repeat themselves and shrink well; who asked for something else gets it.
+  // Lists compress well; a request that names another encoding gets that one.
   if (!net::FindHeader(request.headers, "accept-encoding")) {
     request.headers.push_back({"accept-encoding", "gzip"});
   }

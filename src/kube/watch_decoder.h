@@ -15,7 +15,7 @@ namespace galen::kube {
 
 // What a list says about itself (metav1.ListMeta).
 struct ListHead {
-  // From which a watch goes on.
+  // The version from which a watch goes on.
   std::string resource_version;
   std::string resume;          // the `continue` token; "" = this was the last page
   std::int64_t remaining = 0;  // objects on the pages to come, where the server says

@@ -57,7 +57,7 @@ class Watcher {
   Watcher(Loop& loop, Client& client, Random& random, Options options, WatchSink& sink);
   ~Watcher();
 
-  // Once.
+  // Call it once.
   void Start();
   // When an event or object of this kind was last received, or a request for them succeeded;
   // nullopt: never. What happened later may be unknown here: a dead connection is noticed late.

@@ -15,7 +15,7 @@ namespace galen::probes {
 // A value, compiled anew for each copy. Reading it is safe from any thread.
 class Pattern {
  public:
-  // Longer ones are mistakes; and a compiled one takes at most kPatternMemoryMax.
+  // Longer ones are mistakes; and a compiled one takes at most kMemoryMax.
   static constexpr std::size_t kTextBytesMax = 256;
   static constexpr std::size_t kMemoryMax = 256UL * 1024;
 

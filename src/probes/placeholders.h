@@ -1,5 +1,4 @@
-// What makes commands and labels those of one device: "{pci}" stands for the device's bus address.
-// Pure.
+// Fills in commands and labels for one device: "{pci}" becomes the device's bus address. Pure.
 #pragma once
 
 #include <map>
@@ -25,7 +24,7 @@ inline constexpr std::string_view kPlaceholders[] = {"device", "pci",  "uuid",
 // The first brace of the text that is not part of a placeholder; "" when there is none.
 std::string WrongPlaceholder(std::string_view text);
 
-// The text with its placeholders filled in, or the first that the device has not.
+// The text with its placeholders filled in, or the first that the device lacks.
 struct FilledText {
   std::string text{};
   std::string missing{};

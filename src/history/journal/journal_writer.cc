@@ -88,7 +88,7 @@ void JournalWriter::Begin() {
     write->Run();
     return End(*write);
   }
-  // What is given back with the answer, or goes with the write when the writer has gone.
+  // Owned by what returns the write, or destroyed with it when this writer has gone.
   Write& lent = *write;
   RunFor(
       liveness_, *options_.disk,

@@ -31,7 +31,7 @@ struct Meta {
   bool operator==(const Meta&) const = default;
 };
 
-// InvalidArgument when name or uid is missing or metadata is no object.
+// InvalidArgument when name or uid is missing or metadata is not an object.
 StatusOr<Meta> DecodeMeta(const Json& object);
 
 // metav1.Time or MicroTime; nullopt when it is absent or no time.

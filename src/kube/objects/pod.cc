@@ -68,7 +68,7 @@ ContainerStatus DecodeContainerStatus(const Json& status) {
   out.name = status["name"].AsString();
   out.running = status["state"]["running"].is_object();
   if (out.running) out.running_since = DecodeTime(status["state"]["running"]["startedAt"]);
-  // An exit code of 0 is one; a missing one is none.
+  // 0 is an exit code too; a missing one stays nullopt.
   if (ended["exitCode"].is_int()) out.exit_code = static_cast<int>(ended["exitCode"].AsInt());
   if (ended["signal"].AsInt() != 0) out.signal = static_cast<int>(ended["signal"].AsInt());
   out.reason = why["reason"].AsString();

@@ -9,7 +9,7 @@
 namespace galen::probes {
 namespace {
 
-// The command with its placeholders filled in, or the first that the device has not.
+// The command with its placeholders filled in, or the first that the device lacks.
 struct FilledCommand {
   std::vector<std::string> command{};
   std::string missing{};
@@ -66,7 +66,7 @@ void CommandProbe::Add(const SignSpec& sign, const CheckedDevice& device) {
                           .cpu = sign.command->cpu},
               .pace = CheckPace(sign.command->every)};
   if (!filled.missing.empty()) {
-    // Nothing could be run for it that would be about this device.
+    // Without the placeholder's value no command would be about this device.
     check.request.command.clear();
     Keep(check, {.error = fmt::format("the device has no {{{}}}", filled.missing)});
   }
@@ -136,7 +136,7 @@ void CommandProbe::OnEnd(const Key& key, std::uint64_t run, const CommandEnd& en
   check.report.cpu_of_all += end.cpu;
   ++check.report.runs;
   Keep(check, answer);
-  // A run that lasted is followed by another as late as that one's begin says, or at the next look.
+  // The next run counts from this one's begin, so it may be due already.
   BeginDue();
   if (sink_ != nullptr) sink_->OnSigns({Show(check)});
 }
@@ -156,7 +156,7 @@ std::vector<CommandReport> CommandProbe::Reports() const {
     }
     if (check.last) {
       report.says = check.last->error.empty() ? check.last->detail : check.last->error;
-      // A run that was killed and does not go has not ended, and says so.
+      // A killed run that hangs has not ended, but its error is known.
       if (!check.last->error.empty()) report.result = "unknown";
     }
     reports.push_back(std::move(report));

@@ -22,8 +22,8 @@ inline constexpr std::size_t kCommandOutputBytesMax = 4096;
 inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
 
 // What all processes of a run may use together where there are control groups. Below what a process
-// may take without them (Process::Confinement): what runs out is the group's, which ends a command
-// and says so, and not its own malloc, after which its exit code says anything.
+// may take without them (Process::Confinement): so the group's limit is met first, which ends the
+// command and is reported, and not its own malloc, after which its exit code may mean anything.
 inline constexpr std::uint64_t kCommandMemoryBytesMax = std::uint64_t{256} << 20;
 // Processes and threads: Go starts one for each processor.
 inline constexpr int kCommandProcessesMax = 256;
@@ -57,7 +57,7 @@ struct CommandEnd {
   int number = 0;        // the exit code, or the signal that ended it
   std::string output{};  // the first kCommandOutputBytesMax, as they came
   std::string error{};   // why it could not be started
-  Duration cpu{};        // that it used
+  Duration cpu{};        // CPU time that it used
 
   bool operator==(const CommandEnd&) const = default;
 };

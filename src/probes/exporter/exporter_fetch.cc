@@ -131,7 +131,7 @@ StatusOr<std::string> Exchange::ReadAll() {
   }
 }
 
-// What stands behind the head of an answer of 200. A Content-Length that it says must have come.
+// The body of an answer of 200. If it has a Content-Length, all of that must have come.
 StatusOr<std::string> BodyOf(std::string answer) {
   const std::size_t end = answer.find("\r\n\r\n");
   const std::string_view line = std::string_view(answer).substr(0, answer.find("\r\n"));

@@ -11,7 +11,7 @@ ExporterProbe::ExporterProbe(Parts parts) : parts_(std::move(parts)) {
                                 "Pages that exporters were asked for, by exporter and result.");
   for (const ExporterSpec& spec : parts_.rules.exporters) {
     StatusOr<ExporterAddress> address = ParseExporterAddress(spec.url);
-    // The table was refused otherwise.
+    // The reader of the table refuses any other address.
     GALEN_CHECK(address.ok());
     exporters_.emplace(
         spec.name,
@@ -151,8 +151,8 @@ void ExporterProbe::TakeValue(const SignSpec& sign, const CheckedDevice& device,
     news.push_back(std::move(shown));
     return;
   }
-  // That the number can be read is news by itself; what it was before this process may be long
-  // over.
+  // The first number that can be read is news by itself; its event may have ended before this
+  // process began.
   if (in_doubt) {
     news.push_back(MakeSign(sign, device));
     news.back().absent = true;

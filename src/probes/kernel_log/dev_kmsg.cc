@@ -10,7 +10,7 @@
 namespace galen::probes {
 namespace {
 
-// More in a row than a kernel ever writes are no records: something that answers EINVAL for ever.
+// Too long records in a row; a kernel writes fewer, so it is a file that answers EINVAL for ever.
 constexpr int kTooLongInARowMax = 100;
 
 // A plain file, a directory and /dev/null can be read, but nothing says when there is more.

@@ -54,8 +54,8 @@ enum class NvlinkFault {
   kUnclear,   // none that the catalog knows, or text and registers disagree: the XID counts by
               // number
   kHardware,  // a part of the GPU is broken: only a reset helps
-  kLink,      // the link between two devices is: contacts, cables, the other end
-  kProgram,   // a program ended by it; XID 154 follows where a reset is needed
+  kLink,      // the link between two devices is broken: contacts, cables, the other end
+  kProgram,   // a program was ended; XID 154 follows where a reset is needed
   kIgnored,   // the catalog says to ignore it
 };
 // `rest` is a line of the kernel's log from the XID's number on. Pure; what programs are called may
@@ -105,7 +105,7 @@ class KernelLog {
     StateFile& state;
     KernelLogSource& source;
     SignSink& sink;
-    // Lines that it knows count beside those that FaultsIn knows.
+    // Its lines count beside those that FaultsIn knows.
     const RuleTable& rules;
   };
   // Where to begin when no state file says how far this boot's log was dealt with: at the oldest

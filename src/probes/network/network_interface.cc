@@ -145,7 +145,7 @@ Sign NetworkProbe::MakeSign(const NetworkInterface& nic, std::string_view name) 
 
 void NetworkProbe::ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs) {
   Sign present = MakeSign(nic, "present");
-  // Every interface has flags, so a file that is missing means an interface that is.
+  // Every interface has flags: no such file means that the interface is gone.
   const StatusOr<std::string> flags = ReadFile(nic.interface, "flags");
   const bool gone = flags.status().code() == Code::kNotFound;
   present.value = gone ? 0.0 : 1.0;

@@ -1,5 +1,5 @@
 // Network interfaces as devices, read from sysfs (carrier, speed and error counters) and watched.
-// Which ones is said by patterns like "eth*". Belongs to its loop.
+// Patterns like "eth*" select them. Belongs to its loop.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram);
 // Belongs to its loop.
 class LinkWatch {
  public:
-  // `on_change` gets the names that something was said of, a name perhaps more than once; empty:
+  // `on_change` gets the names in the messages, a name perhaps more than once; empty:
   // messages were lost, look at all. It runs on the loop. `network_namespace` is a file that stands
   // for one ("/proc/1/ns/net"; entering it takes CAP_SYS_ADMIN), or "" for the one that the process
   // is in. Errors are those of socket(2), setns(2) and bind(2). `loop` is lent; destroying the

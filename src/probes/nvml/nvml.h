@@ -18,7 +18,7 @@ namespace galen::probes {
 // More GPUs in one machine would be the answer of something broken; further ones are left out.
 inline constexpr unsigned kNvmlGpusMax = 1024;
 
-// And MIG instances of one GPU; NVML's GPUs of today have seven.
+// MIG instances of one GPU; today's GPUs have up to seven.
 inline constexpr unsigned kNvmlPartitionsMax = 64;
 
 // A MIG device: a compute instance in a GPU instance, which programs get in the place of a GPU.

@@ -73,7 +73,7 @@ inline constexpr unsigned kFieldLinkSymbolErrorRate = 222;     // SYMBOL_BER
 inline constexpr unsigned long long kErrorRateExponent = 0xff;  // mask
 inline constexpr unsigned kErrorRateMantissaShift = 8;
 inline constexpr unsigned long long kErrorRateMantissa = 0xf;  // mask, once shifted
-// What it is while there were no errors: the smallest that the form holds.
+// The rate while there were no errors: the smallest that can be packed.
 inline constexpr unsigned long long kErrorRateNone = 255;  // exponent
 
 // nvmlGpuFabricInfo_t.

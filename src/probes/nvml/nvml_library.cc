@@ -169,7 +169,7 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
 
 bool NvmlLibrary::Ready() {
   if (ready_ || trying_.test_and_set()) return ready_;
-  // Asked again: the one who tried before may have ended in between.
+  // Looked at again: the thread that tried before may have ended in between.
   ready_ = ready_ || functions_->init() == nvml::kSuccess;
   trying_.clear();
   return ready_;
@@ -183,7 +183,7 @@ Sign NvmlLibrary::Mismatch() const {
             .value = named(module_().version),
             .raw = "NVML: " + NvmlErrorText(nvml::kVersionMismatch),
             .expected_text = named(version_)};
-  // NVML knows better than names of files, which may have been exchanged.
+  // NVML knows better than the names of files, which may have been replaced.
   if (ValueText(sign) == sign.expected_text) sign.expected_text = "of another version";
   return sign;
 }

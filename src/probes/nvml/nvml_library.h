@@ -65,7 +65,7 @@ class NvmlLibrary final : public Nvml {
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
   const LookAtModule module_;
-  // Asked and set by the thread of each GPU.
+  // Read and set by the thread of each GPU.
   std::atomic<bool> ready_;
   std::atomic_flag trying_;  // one of them initialises, which may take seconds
   // Only the thread that waits for XIDs touches these, after Gpus() was called.

@@ -18,7 +18,7 @@ namespace {
 // GT/s of a lane, by PCIe's generation.
 constexpr std::array<double, 7> kLaneSpeeds = {0, 2.5, 5, 8, 16, 32, 64};
 
-// What this GPU, its kind or its driver does not have.
+// Whether this GPU, its kind or its driver does not have the value.
 bool IsMissing(int result) {
   return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
          result == nvml::kInvalidArgument;
@@ -37,7 +37,7 @@ class Signs {
     if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return false;
   }
-  // The same of what nothing can be read without: that it is missing is an error, too.
+  // As Has, for what nothing can be read without: that it is missing is an error, too.
   bool Needs(int result, const char* name) {
     if (IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return Has(result, name);
@@ -60,12 +60,12 @@ class Signs {
   std::vector<Sign> Take() && {
     if (lost_) return {{.name = "gpu-lost", .value = 1.0, .raw = "NVML: the GPU is lost"}};
     if (needs_reset_) {
-      // What the field says beside it is older, or not set by such a GPU.
+      // The field's value is older, or such a GPU does not set it.
       std::erase_if(signs_, [](const Sign& sign) { return sign.name == "recovery-action"; });
       signs_.push_back(
           {.name = "recovery-action", .value = 1.0, .raw = "NVML: the GPU needs a reset"});
     }
-    // Silence about everything is no health.
+    // A GPU that shows nothing at all is not taken for healthy.
     if (!answered_ && signs_.empty()) {
       return {{.name = "nvml", .error = "it supports nothing of what is read of a GPU"}};
     }
@@ -280,7 +280,7 @@ void ReadLinkFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
     }
   }
   const int all = call.field_values(gpu, static_cast<int>(values.size()), values.data());
-  // A library or GPU that refuses the call as a whole has said so of the fields above.
+  // Refused as a whole, as by the library or the GPU: the fields that were read before show it.
   if (all != nvml::kSuccess) return;
   for (const LinkField& field : kLinkFields) {
     if (!signs.Shows(field.sign)) AddLinkField(field, values, signs);

@@ -38,7 +38,8 @@ constexpr std::string_view kSignFields[] = {"device",   "name",  "value", "unit"
                                             "detail",   "raw",   "error", "expectedText",
                                             "expected", "absent"};
 
-// What a person who wrote it by hand got wrong: nothing of a sign may be passed over.
+// Refuses whatever is wrong in a sign that a person wrote by hand: nothing of it may be passed
+// over.
 Status CheckSign(const Json& json) {
   if (!json.is_object()) return InvalidArgument("is no object");
   for (const auto& [field, value] : json.members()) {
@@ -67,8 +68,8 @@ Status CheckSign(const Json& json) {
   return OkStatus();
 }
 
-// What no device shows, whatever it is: the value's type is another than the sign's. A number that
-// the table does not foresee is played: hardware shows what it shows.
+// Refuses a value of another type than the sign's, which no device shows. A number that the table
+// does not foresee is played: hardware shows what it shows.
 Status CheckValue(const Sign& sign, const SignSpec& spec) {
   if (!sign.error.empty() || sign.absent) return OkStatus();
   const auto* text = std::get_if<std::string>(&sign.value);

@@ -33,7 +33,7 @@ StatusOr<std::string> ReadIfThere(const SysfsFiles& files, const std::string& pa
   return text;
 }
 
-// An editor of another system; the kernel ends its lines by LF alone.
+// Written by an editor of another system; the kernel ends its lines by LF alone.
 constexpr std::string_view kForeignLineEnd = "\r\n";
 
 }  // namespace
@@ -100,7 +100,7 @@ Status RecordingReader::AddKernelSigns(const std::string& path, std::string_view
     if (record.ok()) {
       AddRecord(*record, place, signs);
     } else if (bytes.find_first_not_of('\n') != std::string_view::npos) {
-      // What ends the file is no record either.
+      // A broken record; line ends alone are only the end of the file.
       Note(place, fmt::format("{} is passed over: {}", place, record.status().message()));
     }
     const std::size_t taken = std::min(bytes.size() + kRecordEnd.size(), log.size());

@@ -33,8 +33,8 @@ class RulesRecorder {
   struct Options {
     std::string directory{};  // where the recording is made
     std::string sysfs_root = "/sys";
-    // Texts that are written as a hash wherever they stand, whatever their case. Which text a hash
-    // stands for nobody can try out: `salt` is drawn anew for each recording and not kept.
+    // Texts that are written as a hash wherever they stand, whatever their case. Nobody can find
+    // the text of a hash by trial: `salt` is drawn anew for each recording and not kept.
     std::vector<std::string> secrets{};
     std::uint64_t salt = 0;
   };
@@ -47,8 +47,8 @@ class RulesRecorder {
   Status Begin();
   // What came since the last look, and belongs to the next step.
   void NoteSigns(std::vector<Sign> signs);
-  // One record as /dev/kmsg gives it; whether it is kept: a fault of some device, or of a line that
-  // the table knows.
+  // Takes one record of /dev/kmsg; true when it is kept: a fault of some device, or a line that the
+  // table knows.
   bool NoteKernelRecord(std::string_view bytes);
   // Writes a step where something changed since the one before, `at` since the begin.
   Status Look(Duration at);

@@ -75,7 +75,7 @@ std::size_t Tried(const std::vector<Step>& steps, const std::set<std::string>& d
       const bool known = sign.device == kEveryDevice || devices.contains(sign.device);
       if (known && looked_at.contains(sign.name)) ++tried;
     }
-    // That a device is there tries no rule; that one of them is not does.
+    // A device that is there tries no rule; one that is missing does.
     const bool one_left = step.looks.size() < with_files.size();
     if (one_left && looked_at.contains("present")) ++tried;
     for (const auto& [name, look] : step.looks) {
@@ -176,7 +176,7 @@ class Player {
     }
     return signs;
   }
-  // A probe reads them at each look, and found them as they were.
+  // A probe would read them at each look and find them as they were.
   std::vector<Sign> Again(Duration at) {
     std::vector<Sign> signs;
     for (const auto& [of, sign] : readings_) {

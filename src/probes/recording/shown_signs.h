@@ -12,7 +12,7 @@
 
 namespace galen::probes {
 
-// A sign that rules look at, and that no device shows; or shows without what it is held against.
+// A sign that rules look at, and that no device shows; or shows without what it is compared with.
 struct UnshownSign {
   // Who would show it: a file, or the driver itself.
   enum class Source { kFile, kDriver };
@@ -30,8 +30,8 @@ struct UnshownSign {
 // temp1_inptu"; `where` follows "no device".
 std::string UnshownText(const UnshownSign& sign, std::string_view where);
 
-// A value; of the operator's own signs only. Those of built-in tables are looked for
-// on any device, and many have only some of them.
+// Knows the operator's own signs only. Those of built-in tables are looked for on any device, and
+// many have only some of them.
 class ShownSigns {
  public:
   // `rules` is lent and outlives this.
@@ -39,7 +39,7 @@ class ShownSigns {
   // Another table with the same signs, lent likewise; what was shown stays.
   void SetRules(const RuleTable& rules);
 
-  // Something that a device showed; what cannot be read is there.
+  // Takes a sign that a device showed; one that cannot be read counts as shown.
   void Take(const Sign& sign);
   // The operator's own signs that nothing showed: readings and counters that rules look at. Events
   // happen when they happen, and commands and exporters say themselves what fails.

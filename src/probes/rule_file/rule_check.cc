@@ -68,7 +68,7 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   }
 }
 
-// What the file extends could not be read: whatever is not there may be there.
+// What the file extends could not be read: what seems to be missing may be there.
 bool LacksTable(const RuleFaults& faults) { return faults.UnreadInAny("", "extends"); }
 
 // "; is it `temperature`?" of the sign that the name is likely meant to be.
@@ -78,7 +78,7 @@ std::string NearSign(std::string_view name, const RuleTable& table) {
   return near == table.signs.end() ? "" : fmt::format("; is it `{}`?", near->name);
 }
 
-// A sign that is not there may be one whose row, or whose table, could not be read.
+// Not where a row or the extended table could not be read: the sign may be in it.
 void RefuseUnknownSign(const std::string& name, const char* field, const RuleTable& table,
                        RuleFaults& faults) {
   if (faults.UnreadInAny("signs", "name") || LacksTable(faults)) return;
@@ -281,7 +281,7 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
   if (!defaults.is_null() && !defaults.is_object()) {
     return faults.AddUnread("defaults", "is no mapping of signs to fields");
   }
-  // One that is not there may be one whose row, or whose table, could not be read.
+  // A sign that is missing may be one whose row, or whose table, could not be read.
   const bool all_known = !faults.UnreadInAny("signs", "name") && !LacksTable(faults);
   bool sound = true;
   for (const auto& [sign, fields] : defaults.members()) {

@@ -145,7 +145,7 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
   }
 }
 
-// The row in the place of the one with the same key, else at the end.
+// Puts the row in the place of the one with the same key, else at the end.
 template <typename Row, typename Key>
 void Override(std::vector<Row>& rows, const Row& row, Key key) {
   const auto same =
@@ -190,7 +190,7 @@ void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faul
   }
 }
 
-// Whoever brings a sign need not say its unit: sentences have it from the table.
+// A driver's signs need no unit: sentences have it from the table.
 void FillUnits(RuleTable& table) {
   for (Rule& rule : table.rules) {
     const SignSpec* sign = table.FindSign(rule.sign);
@@ -215,8 +215,8 @@ RuleRow RowOfRule(const Json& row, const Json& defaults, const RuleTable& table,
   return read;
 }
 
-// Those that no rule of the file takes do nothing. Not where a rule's sign is misspelt, which is
-// the fault then.
+// Reports defaults that no rule of the file takes: they do nothing. Not where a rule's sign is
+// misspelt, which is the fault then.
 void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const RuleTable& table,
                            const YamlLines& lines, RuleFaults& faults) {
   const auto known = [&table](const Rule& rule) { return table.FindSign(rule.sign) != nullptr; };

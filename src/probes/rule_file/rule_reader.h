@@ -36,7 +36,8 @@ namespace galen::probes {
 inline constexpr int kCountMax = 64;
 // The most seldom that a file may be read: between, its value counts as it was.
 inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
-// How often a command may run, how long, and how long its processor's time: a process is no file.
+// How often a command may run, how long, and how much processor time it may take: a process costs
+// more than a file.
 inline constexpr Duration kCommandEveryLeast = std::chrono::seconds(1);
 inline constexpr Duration kCommandEveryMost = std::chrono::hours(24);
 inline constexpr Duration kCommandTimeoutLeast = std::chrono::milliseconds(100);
@@ -108,7 +109,7 @@ void CheckComparison(const Comparison& comparison, const SignSpec& sign, std::st
 // extends. Adds to `faults`.
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults);
-// Defaults that nothing has: of no sign of the table, or fields that are none. Adds to `faults`.
+// Reports defaults of signs that the table lacks, and fields that do not exist. Adds to `faults`.
 void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines& lines,
                    RuleFaults& faults);
 // Where an exporter is and how often it is asked. Adds to `faults`, likewise.

@@ -53,7 +53,7 @@ class RuleRow {
       Fault(field, what);
     }
   }
-  // Whether the row has a field that is none, and is likely meant to be this one.
+  // Whether the row has an unknown field that is likely meant to be this one.
   bool Misspells(std::string_view field) const {
     const auto misspells = [&](const auto& member) {
       return FindField(kind_, member.first) == nullptr && IsNear(member.first, field);

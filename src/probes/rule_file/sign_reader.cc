@@ -83,14 +83,14 @@ CommandSource ReadCommandSource(RuleRow& row) {
     source.json = row.Choice<bool>("output", {{"line", false}, {"json", true}});
   }
   if (!row.Take("every").is_null()) source.every = row.Span("every");
-  // A check that runs each second need not say that it has no more than that.
+  // A check that runs each second need not set a timeout as short as that.
   source.timeout = std::min(source.timeout, source.every);
   if (!row.Take("timeout").is_null()) source.timeout = row.Span("timeout");
   if (!row.Take("cpu").is_null()) source.cpu = row.Span("cpu");
   return source;
 }
 
-// Fields of another source than that of the row are known, but would do nothing.
+// Refuses fields of another source than the row's: they would do nothing.
 void RefuseWithout(RuleRow& row, std::initializer_list<std::string_view> sources,
                    std::initializer_list<const char*> fields) {
   const bool misspelt =

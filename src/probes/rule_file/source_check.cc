@@ -82,7 +82,7 @@ void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kCounter && !source.json) {
     faults.Add("command", "gives 0 or 1, which is no counter, unless `output` is json");
   }
-  // Found by nobody's PATH: which program runs is what is written here.
+  // No PATH is searched: the program that runs is the one that is written here.
   if (source.command.empty() || !source.command.front().starts_with('/')) {
     faults.Add("command", "begins with no program's whole path like [/opt/checks/fan.sh, {pci}]");
   }

@@ -80,8 +80,8 @@ void CheckNumber(const Comparison& comparison, double number, const SignSpec& si
 
 void CheckText(const std::string& text, const SignSpec& sign, std::string_view field,
                RuleFaults& faults) {
-  // Files and metrics are read as numbers; of a line of the kernel's log and of a command's answer
-  // the rest of the row says it.
+  // Files and metrics are read as numbers; for lines of the kernel's log and answers of commands
+  // the rest of the row decides.
   const bool number = sign.kind == SignKind::kCounter || sign.file || sign.metric ||
                       !sign.unit.empty() || sign.least || sign.most || sign.whole;
   if (sign.among.empty() ? !number : std::ranges::find(sign.among, text) != sign.among.end()) {

@@ -38,7 +38,7 @@ std::optional<double> RuleEngine::PeersMedian(const Device& device, const Sign& 
   if (values.is_forgotten()) {
     values.Clear();
     for (const auto& [name, other] : devices_) {
-      // What a silent device showed once is no news of it.
+      // What a device showed before it fell silent does not count.
       if (other.model != device.model || IsSilent(other, at)) continue;
       const auto latest = other.latest.find(sign.name);
       if (latest == other.latest.end() || VoterOf(other, sign, at) != &other) continue;

@@ -47,7 +47,7 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
   // A device that comes back under its name may be another: it starts without the old one's
   // findings.
   std::erase_if(devices_, [&present](const auto& entry) { return !present.contains(entry.first); });
-  // Whoever left is nobody's peer any more.
+  // A device that left is no longer a peer.
   for (PeerValues& values : peers_) values.Forget();
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
@@ -100,7 +100,8 @@ void RuleEngine::Note(const Sign& sign, const Subject& subject) {
   for (auto& [name, device] : subject.devices) {
     if (use.peers && device.model) peers_[*device.model * peer_signs_ + *use.peers].Forget();
     if (!number) {
-      // Its peers' readings, which may come before it, must not be held against an old one.
+      // Peers' readings, which may come earlier in this look, must not be compared with an old
+      // value.
       device.latest.erase(sign.name);
       continue;
     }
@@ -225,7 +226,7 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     // found.
     const bool finds =
         rule.state != HealthState::kHealthy && TrackOf(device, index).OnEvent(sign, at);
-    // Each of them has the record of another rule; this one's says that they are many of one part.
+    // Each event has the record of another rule; this rule's says that one part has many of them.
     if (rule.same_detail && !finds) continue;
     const bool ended = Clear(device, rule, sign);
     if (sign.maybe_old && !ended) continue;

@@ -25,7 +25,7 @@ namespace galen::probes {
 // once all devices have been seen.
 class PeerValues {
  public:
-  // What was filled in counts no longer.
+  // The values are out of date from now on.
   void Forget() { known_ = false; }
   // Whether Fill is due.
   bool is_forgotten() const { return !known_; }
@@ -67,7 +67,7 @@ struct Finding {
 };
 
 // One for each pair of device and rule, made by the RuleEngine when the rule first matters to the
-// device. Not thread-safe; a value's life.
+// device. Not thread-safe.
 class RuleTrack {
  public:
   // `rule` is lent and outlives the track.
@@ -75,9 +75,9 @@ class RuleTrack {
   // The same rule in another place, when the table that it stands in is read anew.
   void Rebind(const Rule& rule) { rule_ = &rule; }
 
-  // A reading or a counter; `best` is what the rule compares with, of what others know: for
-  // "< baseline" the highest value seen on this device, for "… of peers" their median. May enter a
-  // finding, begin or finish its end.
+  // A reading or a counter; `best` is what the rule compares with, if the engine has to know it:
+  // for "< baseline" the highest value seen on this device, for "… of peers" their median. May
+  // enter a finding, begin or finish its end.
   void OnReading(const Sign& sign, double best, const Instant& at);
   // An event that the rule matches. True when the finding begins with it.
   bool OnEvent(const Sign& sign, const Instant& at);
@@ -98,7 +98,7 @@ class RuleTrack {
   bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.
   WallTime ended() const { return ended_; }
-  // The raw sign that ended it; "" when it was none, or no finding ended yet.
+  // The raw sign that ended it; "" when time alone did, or no finding ended yet.
   const std::string& ended_by() const { return ended_by_; }
   // When Settle next has something to do, if no sign comes before.
   std::optional<Time> Due() const;
@@ -116,7 +116,7 @@ class RuleTrack {
   struct Hit {
     WallTime time{};
     Time at{};
-    std::string detail{};  // where only those with one count together
+    std::string detail{};  // where only hits of one detail count together
   };
   static Hit HitAt(WallTime time, const Instant& at);
 
@@ -170,7 +170,7 @@ inline constexpr std::string_view kSignUnreadable = "SignUnreadable";  // a sign
 inline constexpr std::string_view kPeersMissing = "PeersMissing";
 }  // namespace cause_code
 
-// An event, and what its rule says of it; also of those that change nothing. For the history of a
+// An event, and what its rule says of it, even if that changes nothing. For the history of a
 // device, one for each rule that matched.
 struct SignRecord {
   Sign sign{};
@@ -231,8 +231,8 @@ class RuleEngine {
   // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
   // its last finding. "" when there is none, or no such device.
   std::string RawSign(std::string_view device) const;
-  // What counts of a device now, with the id of each rule, in the table's order: what holds and is
-  // not superseded. Empty for a device that is not there.
+  // The findings of a device that count now, with the id of each rule, in the table's order: those
+  // that hold and are not superseded. Empty for a device that is not there.
   std::vector<std::pair<std::string, Finding>> Findings(std::string_view device) const;
   // The rule whose finding keeps that of `rule` from counting; "" when there is none.
   std::string SupersededBy(std::string_view device, std::string_view rule) const;
@@ -295,7 +295,7 @@ class RuleEngine {
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
   void ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule, std::size_t slot,
                          const Instant& at);
-  // The one whose value counts for the device, of the parts of its whole; nullptr: none shows it.
+  // Of the parts of one whole, the device whose value counts; nullptr: none shows the sign.
   const Device* VoterOf(const Device& device, const Sign& sign, const Instant& at) const;
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
@@ -304,12 +304,12 @@ class RuleEngine {
   // few peers to hold it against. What rests on peers is well only when they show it.
   void LoseReading(Device& device, std::size_t rule, WallTime time);
   void ApplyUnreadable(Device& device, const Sign& sign);
-  // What was found by the sign's readings ends, and nothing of it is unknown.
+  // Ends what the sign's readings have found, and its trouble.
   void ApplyAbsent(Device& device, const Sign& sign);
   void ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                   Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
-  // Whether a finding ended.
+  // True when a finding ended.
   bool Clear(Device& device, const Rule& by, const Sign& sign);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
   // Made when the rule first matters to the device: most rules never do.
@@ -329,7 +329,7 @@ class RuleEngine {
   const Options options_;
   SignUses signs_;                       // all that the table declares
   std::set<std::string> awaited_signs_;  // of commands
-  // By model and sign: models_ rows of as many as there are signs with peers.
+  // By model and sign: models_ rows, each with a place for every sign that has peers.
   std::vector<PeerValues> peers_;
   std::size_t peer_signs_ = 0;
   std::vector<std::vector<std::size_t>> superseders_;  // of each rule, the rules that name it

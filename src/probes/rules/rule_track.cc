@@ -102,7 +102,7 @@ void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   best_ = best;
   // Entering and leaving never happen on one reading.
   if (finding_) return WatchForEnd(sign, matches, at);
-  // That is no second reading; a rule that was paused, though, begins with it.
+  // A sign that is shown again confirms nothing; a rule that was paused, though, begins with it.
   if (matching_since_ && sign.look == Sign::Look::kAgain) return;
   if (!matching_since_) {
     matching_since_ = at.now;
@@ -145,7 +145,7 @@ RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
 }
 
 bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
-  // Also of a finding that stands: each further event puts the end of its quiet time off.
+  // Also for a finding that stands: each further event puts the end of its quiet time off.
   Hit hit = HitAt(sign.time, at);
   if (hit.time >= last_event_.time) last_event_ = hit;
   if (finding_) return false;

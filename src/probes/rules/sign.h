@@ -56,8 +56,8 @@ struct Sign {
   bool operator==(const Sign&) const = default;
 };
 
-// The value as a number; a text that is none gives nullopt, and so do "nan" and "inf": no rule can
-// weigh them.
+// The value as a number; nullopt for any other text, and for "nan" and "inf": no rule can weigh
+// them.
 std::optional<double> NumberOf(const Sign& sign);
 // The same for numbers of events such as XIDs; nullopt for a fraction or what a double cannot hold
 // exactly.

@@ -12,7 +12,7 @@
 
 namespace galen::probes {
 
-// It comes from a socket and goes into logs.
+// Bytes of a value, which comes from a socket and goes into logs.
 inline constexpr std::size_t kSignValueBytesMax = 64;
 
 // The text as a value of this sign: one of SignSpec::among; else a number within least and most,

@@ -14,7 +14,7 @@ namespace {
 
 // PCI has five bits for the slot.
 constexpr int kSlotsPerBus = 32;
-// A warm thing is never twice the same; what is counted or negotiated is.
+// Temperature and power vary from reading to reading; counts and negotiated values do not.
 bool Wobbles(std::string_view unit) { return unit == "°C" || unit == "W"; }
 
 Sign MakeSign(const SimulatedGpu& device, std::string_view name, WallTime time) {

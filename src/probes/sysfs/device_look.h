@@ -38,7 +38,7 @@ struct DeviceLook {
 // hangs, should it never return.
 using BeforeRead = std::function<void(const std::string& sign, const std::string& file)>;
 
-// Those that have a file, in order. `signs` is lent.
+// The signs that have a file, in order. `signs` is lent.
 std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
 
 // Reads these signs. REQUIRES: each has a file.

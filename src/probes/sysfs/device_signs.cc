@@ -32,7 +32,7 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
                                        WallTime now) {
   std::vector<Sign> signs;
   if (!sign.empty()) signs.push_back(MakeUnknown(std::string(sign), error, now));
-  // What is read after the one that hangs is not read, either.
+  // Signs that come after the one that hangs are not read, either.
   const std::string behind = sign.empty() ? error : "not read, because " + error;
   for (const auto& [name, last] : last_) {
     if (name != sign) signs.push_back(MakeUnknown(name, behind, now));
@@ -66,7 +66,7 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
   for (auto& [name, last] : last_) {
     if (std::exchange(last.read, false)) continue;
     signs.push_back(last.sign);
-    // No second reading, which alone could confirm the first.
+    // Not a second reading, which alone could confirm the first.
     signs.back().look = Sign::Look::kAgain;
   }
 }

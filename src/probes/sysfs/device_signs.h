@@ -41,7 +41,7 @@ class DeviceSigns {
 
  private:
   Sign MakeSign(std::string_view name, WallTime now) const;
-  // The same, as one that cannot be read.
+  // The sign of that name, as one that cannot be read.
   Sign MakeUnknown(const std::string& name, const std::string& error, WallTime now);
   void TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs);
 

@@ -37,7 +37,7 @@ std::uint64_t Counter(std::string_view page, std::size_t at) {
   return high == 0 ? low : std::numeric_limits<std::uint64_t>::max();
 }
 
-// The page of the drive behind an open node; "" is none.
+// The page of the drive behind an open node; "": the drive has none.
 StatusOr<std::string> AskForPage(const Fd& fd, const std::string& node) {
   constexpr std::uint8_t kGetLogPage = 0x02;
   constexpr std::uint32_t kSmartPage = 0x02, kWholeDrive = 0xffffffff;

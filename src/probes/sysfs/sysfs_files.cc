@@ -46,14 +46,14 @@ StatusOr<std::string> RealSysfs::Read(const std::string& path) const {
 
 std::optional<SysfsDirectory> RealSysfs::Open(const std::string& path) const {
   SysfsDirectory directory{path, Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
-  // Without a descriptor to spare it is there all the same.
+  // With no descriptor to spare, the directory is there all the same.
   if (!directory.fd && !IsDirectory(path)) return std::nullopt;
   return directory;
 }
 
 StatusOr<std::string> RealSysfs::ReadIn(const SysfsDirectory& directory,
                                         const std::string& file) const {
-  // No descriptor to go by, or a file that is none of the kernel's.
+  // No descriptor to go by, or a file that is not the kernel's.
   const bool by_path = !directory.fd || file.ends_with(kSmartFile.substr(1));
   if (by_path) return Read(directory.path + "/" + file);
   return ReadAll(Fd(::openat(directory.fd.get(), file.c_str(), O_RDONLY | O_CLOEXEC)),

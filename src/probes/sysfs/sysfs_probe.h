@@ -51,7 +51,7 @@ class SysfsProbe final : public Probe {
 
   // The devices to look at from now on. REQUIRES: at most kDevicesMax, each with a name of its own.
   void SetDevices(const std::vector<SysfsDevice>& devices);
-  // Who gets what later looks show. Until then nothing is shown but by Observe.
+  // `sink` gets what later looks show. Until then only Observe shows anything.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins a look at each device whose last one has ended, without waiting for it. Gives what
   // looks showed at once, and errors for what hangs; the rest goes to the sink.

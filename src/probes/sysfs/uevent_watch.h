@@ -26,7 +26,7 @@ struct Uevent {
 // nullopt: it is none of these (udev's own begin with "libudev"), or lacks an action or a path.
 std::optional<Uevent> ParseUevent(std::string_view datagram);
 
-// Whether devices are other ones afterwards: they came, went, or changed their driver or place.
+// Whether the event changes devices: they came, went, or changed their driver or place.
 bool ChangesDevices(const Uevent& event);
 
 // Notifies, from a NETLINK_KOBJECT_UEVENT socket, of devices that came or went. It is a hint to
