@@ -16,6 +16,7 @@ namespace galen::active {
 
 class CheckWatch {
  public:
+  // When the check has to end, and how hot the device may get.
   struct Options {
     std::function<Time()> now;                             // called from both threads
     Time end = Time::max();                                // when the check has to be over
@@ -52,6 +53,7 @@ class CheckWatch {
   // The next Continue gives Cancelled.
   void Stop();
 
+  // What the check is doing now.
   struct View {
     std::string doing{};                  // "walking ones"; "" before the first step
     std::string call{};                   // "cuMemAlloc_v2"; "" outside of calls

@@ -190,7 +190,7 @@ void Flags::AddChoice(const std::string& name, std::string& value, std::vector<s
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
       value = text;
     } else {
-      impl->Fault(name, fmt::format("'{}' is none of {}", text, fmt::join(choices, ", ")));
+      impl->Fault(name, fmt::format("'{}' is not one of {}", text, fmt::join(choices, ", ")));
     }
   };
   impl_->app->add_option_function<std::string>(name, set, help)

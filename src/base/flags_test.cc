@@ -76,7 +76,7 @@ TEST(Flags, EveryFaultIsReportedAtOnce) {
   const std::string text = testing::internal::GetCapturedStderr();
   for (const char* fault :
        {"galen: --timeout: duration \"soon\"", "galen: --port: 'many' is not a whole number\n",
-        "galen: -o,--output: 'xml' is none of ", "--nod", "galen: --node is missing\n",
+        "galen: -o,--output: 'xml' is not one of ", "--nod", "galen: --node is missing\n",
         "galen: --driver is missing\n"}) {
     EXPECT_NE(text.find(fault), std::string::npos) << fault << " in " << text;
   }

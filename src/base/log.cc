@@ -81,7 +81,7 @@ StatusOr<LogLevel> ParseLogLevel(std::string_view text) {
        {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
     if (text == ToString(level)) return level;
   }
-  return InvalidArgument("log level \"{}\" is none of debug, info, warning, error",
+  return InvalidArgument("log level \"{}\" is not one of debug, info, warning, error",
                          CutText(text, 64));
 }
 

@@ -179,7 +179,7 @@ void JsonCall::OnEnd(const Status& status, const net::Headers&) {
   // A success may have an empty body.
   if (body_.empty()) return Finish(Json());
   StatusOr<Json> object = Json::Parse(body_);
-  if (!object.ok()) return Fail(DataLoss("the answer is no JSON: {}", object.status().message()));
+  if (!object.ok()) return Fail(DataLoss("the answer is not JSON: {}", object.status().message()));
   Finish(std::move(object));
 }
 

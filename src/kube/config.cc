@@ -53,7 +53,8 @@ StatusOr<ClusterConfig> FindConfig(FileSystem& files, const Environment& environ
     return LoadKubeconfig(files, environment, options);
   if (Lookup(environment, "KUBERNETES_SERVICE_HOST")) return InClusterConfig(files, environment);
   return FailedPrecondition(
-      "no API server is named: there is no ~/.kube/config, and this is no Pod; set KUBECONFIG or "
+      "no API server is named: there is no ~/.kube/config, and this is not a Pod; set KUBECONFIG "
+      "or "
       "give --kubeconfig");
 }
 

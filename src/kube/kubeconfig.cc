@@ -154,7 +154,7 @@ void ReadSource(FileSystem& files, const std::string& path, std::vector<Source>&
   }
   StatusOr<Json> root = ParseYaml(*text);
   if (!root.ok()) return faults.Add(path, "", root.status().message());
-  if (!root->is_object() && !root->is_null()) return faults.Add(path, "", "is no kubeconfig");
+  if (!root->is_object() && !root->is_null()) return faults.Add(path, "", "is not a kubeconfig");
   sources.push_back({path, std::move(root).value()});
 }
 
@@ -247,7 +247,7 @@ void ReadExecEnvironment(FieldReader& fields, ExecPlugin& plugin) {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const std::string& name = variables[i]["name"].AsString();
     const bool good = !name.empty() && name.find('=') == std::string::npos;
-    if (!good) fields.Fault(fmt::format("env[{}].name", i), "is missing or no name");
+    if (!good) fields.Fault(fmt::format("env[{}].name", i), "is missing or not a name");
     plugin.environment.push_back(name + "=" + variables[i]["value"].AsString());
   }
 }

@@ -216,7 +216,7 @@ TEST_F(KubeconfigTest, ReportsFilesThatCannotBeRead) {
   Put(kPath, "a: [");
   EXPECT_NE(Fault().find(kPath), std::string::npos);
   Put(kPath, "[]");
-  EXPECT_EQ(Fault(), "InvalidArgument: /me/.kube/config: is no kubeconfig");
+  EXPECT_EQ(Fault(), "InvalidArgument: /me/.kube/config: is not a kubeconfig");
   environment_["KUBECONFIG"] = "/x:/y";
   EXPECT_EQ(Fault(),
             "InvalidArgument: /x, /y: there is no such file; KUBECONFIG or --kubeconfig names one");

@@ -214,7 +214,7 @@ void Transport::Impl::Call::OnData(std::string_view bytes) {
     if (!unpacked.ok()) return End(unpacked.status());
     if (unpacked->empty()) return;
     sink_.OnData(*unpacked);
-    // Whoever has had enough has destroyed us.
+    // The sink may have destroyed this call.
     if (!watch.alive()) return;
   }
 }

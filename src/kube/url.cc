@@ -25,7 +25,7 @@ StatusOr<std::uint16_t> ParsePort(std::string_view text) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535) {
-    return InvalidArgument("\"{}\" is no port", text);
+    return InvalidArgument("\"{}\" is not a port", text);
   }
   return static_cast<std::uint16_t>(port);
 }
@@ -39,7 +39,7 @@ Status ParseHostAndPort(std::string_view text, Url& url) {
   url.host = std::string(bracket ? text.substr(1, close - 1) : text.substr(0, host_end));
   if (url.host.empty()) return InvalidArgument("the host is missing");
   for (const char c : url.host) {
-    if (!IsHostCharacter(c)) return InvalidArgument("\"{}\" is no host", url.host);
+    if (!IsHostCharacter(c)) return InvalidArgument("\"{}\" is not a host", url.host);
   }
   const std::string_view rest = host_end < text.size() ? text.substr(host_end) : "";
   if (rest.empty()) {

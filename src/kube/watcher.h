@@ -33,6 +33,7 @@ class WatchSink {
 
 class Watcher {
  public:
+  // What is watched, and how long errors wait.
   struct Options {
     Resource resource = {};
     std::string ns = {};  // "" = all

@@ -123,7 +123,8 @@ class SpecReader {
     }
     const std::string& type = node["type"].AsString();
     if (!type.empty() && type != "b" && type != "c" && type != "u" && type != "p") {
-      Fault(fmt::format("{}: device node type \"{}\" is none of b, c, u and p", what, Shown(type)));
+      Fault(fmt::format("{}: device node type \"{}\" is not one of b, c, u and p", what,
+                        Shown(type)));
     }
     const std::string& permissions = node["permissions"].AsString();
     // "none" gives the container the node without the right to use it.

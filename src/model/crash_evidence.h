@@ -62,6 +62,7 @@ struct Neighbour {
 
 // Something that happened to the node within the window.
 struct NodeEvent {
+  // What happened.
   enum class Kind {
     kReboot,          // it was started anew: boot id or boot time changed
     kShutdown,        // a graceful one began

@@ -37,7 +37,8 @@ StatusOr<std::string> AdminAddress(std::string_view text) {
   const bool digits =
       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (port.empty() || port.size() > 5 || !digits || std::stoi(std::string(port)) > 65535) {
-    return InvalidArgument("'{}' is no address for metrics, write one like 127.0.0.1:9470", whole);
+    return InvalidArgument("'{}' is not an address for metrics, write one like 127.0.0.1:9470",
+                           whole);
   }
   // Without a host it is this machine only: serving the network has to be asked for explicitly.
   const std::string_view host = colon == 0 ? "127.0.0.1" : text.substr(0, colon);

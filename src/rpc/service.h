@@ -68,6 +68,7 @@ class Dispatcher final : public net::HttpHandler {
   using StreamMethod = std::function<void(std::string_view request, const Caller& caller,
                                           std::unique_ptr<StreamWriter> writer)>;
 
+  // Bounds of requests.
   struct Options {
     // Limit of a request's message; past it the caller gets RESOURCE_EXHAUSTED. As grpc-go.
     std::size_t message_bytes_max = 4 * 1024 * 1024;

@@ -12,6 +12,7 @@ namespace galen::rpc {
 class WireFields {
  public:
   enum class Type { kVarint, kFixed64, kBytes, kFixed32 };
+  // One field of the message, as it is on the wire.
   struct Field {
     std::uint32_t number = 0;
     Type type = Type::kVarint;

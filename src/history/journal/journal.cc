@@ -39,7 +39,7 @@ Status Journal::Replay(Replayed& into) {
   const Status settled = Settle();
   if (!settled.ok()) {
     into.notes.push_back(
-        fmt::format("until the next sync a power cut may take journal segment {}: {}",
+        fmt::format("a power cut may lose journal segment {} until the next sync: {}",
                     SegmentName(segments_.back()), settled.message()));
     return OkStatus();
   }
@@ -79,8 +79,8 @@ void Journal::ReplaySegment(std::uint64_t number, Replayed& into,
   const StatusOr<std::string> bytes = files_.Read(PathOf(number));
   if (!bytes.ok()) {
     into.lossy = true;
-    into.notes.push_back(
-        fmt::format("journal segment {} is left out: {}", name, bytes.status().message()));
+    into.notes.push_back(fmt::format("journal segment {} cannot be read and is left out: {}", name,
+                                     bytes.status().message()));
     return;
   }
   // A crash came between its name and its first bytes. There is nothing to keep, and nothing for a

@@ -20,6 +20,7 @@ class JournalWriter {
   // The answer to Sync, on the loop.
   using Done = std::function<void(const Status& status)>;
 
+  // Where and when the journal is written.
   struct Options {
     // Null: writes are done in the call that asks for them. Lent, outlives the writer.
     DiskQueue* disk = nullptr;

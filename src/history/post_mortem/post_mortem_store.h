@@ -32,6 +32,7 @@ class PostMortemStore {
   static constexpr std::size_t kPerPodMax = 8;       // records; then the Pod's oldest well ones go
   static constexpr std::size_t kHoldingsMax = 4096;  // more than a node's Pods; then one goes
 
+  // Where records are kept, for how long and how many.
   struct Options {
     std::string directory;  // the journal's; made when it is missing. One process at a time.
     // Records that ended longer ago are not answered with any more.

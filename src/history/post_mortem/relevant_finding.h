@@ -15,6 +15,7 @@ inline constexpr Duration kSeenLate = std::chrono::seconds(5);
 
 // A finding of a record, which must outlive this.
 struct RelevantFinding {
+  // When the finding held, against the end of the Pod.
   enum class When {
     kAtTheEnd,
     kBefore,  // over by then, while the Pod was there

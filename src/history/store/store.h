@@ -25,6 +25,7 @@ namespace galen::history {
 // of another length, cost their bytes and leave no holes behind. Pure.
 class LineWindow {
  public:
+  // One record as text, with its number.
   struct Line {
     std::uint64_t sequence = 0;
     std::string_view text;  // holds until it is popped
@@ -84,6 +85,7 @@ class Store {
   // Four drivers of the most devices that one may have (4096).
   static constexpr std::size_t kDevicesMax = 16384;
 
+  // Where records are kept, and how many.
   struct Options {
     // The journal's; made when it is missing. One process at a time.
     std::string directory;

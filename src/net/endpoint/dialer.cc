@@ -96,8 +96,8 @@ class SocketDialling final : public Dialling {
     // A server without ALPN may use HTTP/1.1, which the client side here does not support.
     if (*protocol != "h2") {
       return Finish(
-          FailedPrecondition("the server offers no HTTP/2, which is needed here: is something "
-                             "between that ends TLS?"));
+          FailedPrecondition("the server offers no HTTP/2, which is needed here: does something "
+                             "in between end TLS?"));
     }
     StartHttp(std::move(secured_));
   }

@@ -14,6 +14,7 @@ namespace galen::net {
 // One request; destroying it gives up. Has no deadline of its own.
 class ProxyTunnel final : private ByteStream::Sink {
  public:
+  // Where the tunnel leads, and who asks for it.
   struct Options {
     std::string target;         // "host:port"
     std::string authorization;  // value of Proxy-Authorization, or ""

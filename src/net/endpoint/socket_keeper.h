@@ -60,6 +60,7 @@ std::unique_ptr<SocketHost> MakeSocketHost(IoLoop& loop, Log& log);
 // when a kubelet is installed anew, and on request. Belongs to its loop.
 class SocketKeeper {
  public:
+  // What a keeper uses; all lent.
   struct Parts {
     Loop& loop;
     Log& log;

@@ -140,7 +140,7 @@ std::size_t Http1RequestReader::Read(std::string_view bytes) {
   const http_errno error = HTTP_PARSER_ERRNO(&impl_->parser);
   if (impl_->state == State::kReading && error != HPE_OK) {
     impl_->Refuse(error == HPE_HEADER_OVERFLOW ? 431 : 400,
-                  fmt::format("this is no HTTP/1.1: {}", http_errno_description(error)));
+                  fmt::format("this is not HTTP/1.1: {}", http_errno_description(error)));
   }
   return taken;
 }

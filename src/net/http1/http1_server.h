@@ -22,6 +22,7 @@ namespace galen::net {
 // each answer; Head, any number of Body, End, in this order, or the process ends.
 class Http1AnswerWriter {
  public:
+  // What the request asks of its answer.
   struct Options {
     // The request was HEAD: the head says what GET would, and no body follows.
     bool head_only = false;

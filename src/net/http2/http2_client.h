@@ -23,6 +23,7 @@ namespace galen::net {
 // in, those of paced requests as it is taken.
 class Http2Client final : public Connection, private Http2Session::Events {
  public:
+  // The client's part of DialOptions.
   struct Options {
     // How errors name the server, e.g. the target that was dialled.
     std::string peer;

@@ -278,7 +278,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
   Liveness::Watch watch(liveness_);
   events_.OnTurn();
   if (!watch.alive() || over_) return;
-  End(Unavailable("this is no HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
+  End(Unavailable("this is not HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
 }
 
 void Http2Session::SettleSoon() {

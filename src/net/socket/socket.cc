@@ -69,7 +69,7 @@ Status MakeWay(const std::string& path, const SocketAddress& address) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) return OkStatus();  // bind says what is wrong, if anything
   if (!S_ISSOCK(found.st_mode)) {
-    return AlreadyExists("{} exists and is no socket; remove it or choose another path", path);
+    return AlreadyExists("{} exists and is not a socket; remove it or choose another path", path);
   }
   // Checked by connecting: the file alone does not show whether anybody listens.
   ASSIGN_OR_RETURN(const bool taken, SomebodyListens(address));

@@ -85,10 +85,10 @@ void CheckResults::Refuse(const std::string& name, Known& known, const Status& w
   parts_.metrics.Add("galen_active_checks_total", {{"verdict", stale ? "stale" : "refused"}});
   const std::string path = directory_ + "/" + name;
   if (stale) {
-    parts_.log.Info("a result of an active check counts no more",
+    parts_.log.Info("a result of an active check is stale",
                     {{"file", path}, {"why", why.message()}});
   } else {
-    parts_.log.Warning("a result of an active check is not believed",
+    parts_.log.Warning("a result of an active check is refused",
                        {{"file", path}, {"error", why.message()}});
   }
 }

@@ -24,7 +24,7 @@ struct CloseDirectory {
 
 // Why nobody should believe what it says; "" when nothing speaks against it.
 std::string DoubtOf(const struct stat& file) {
-  if (!S_ISREG(file.st_mode)) return "it is no plain file";
+  if (!S_ISREG(file.st_mode)) return "it is not a plain file";
   if (file.st_uid != 0 && file.st_uid != ::geteuid()) {
     return fmt::format("user {} owns it, not root", file.st_uid);
   }

@@ -70,6 +70,7 @@ double SecondsOf(Duration time);
 
 // The state of one command for one device.
 struct CommandReport {
+  // What the command does now.
   enum class State {
     kWaiting,
     kRunning,

@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
     return status;
   }
   if (!CanBeWaitedFor(fd.get())) {
-    return InvalidArgument("{} is no kernel's log: give /dev/kmsg, or a pipe with its records",
+    return InvalidArgument("{} is not a kernel log: give /dev/kmsg, or a pipe with its records",
                            path);
   }
   return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));

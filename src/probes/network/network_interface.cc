@@ -56,7 +56,7 @@ void SetNumber(Sign& sign, const StatusOr<std::string>& text) {
   } else if (const std::optional<std::int64_t> number = ParseInteger(*text)) {
     sign.value = static_cast<double>(*number);
   } else {
-    sign.error = fmt::format("'{}' is no number", Printable(CutText(ToValidUtf8(*text), 40)));
+    sign.error = fmt::format("'{}' is not a number", Printable(CutText(ToValidUtf8(*text), 40)));
   }
 }
 

@@ -33,6 +33,7 @@ struct NetworkInterface {
 // Looks at the interfaces that its patterns name. Belongs to its loop.
 class NetworkProbe final : public Probe {
  public:
+  // Which interfaces are devices, and where they are read.
   struct Options {
     std::string sysfs_root = "/sys";
     std::vector<std::string> patterns{};  // shell patterns; "lo" is never meant

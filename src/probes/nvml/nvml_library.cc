@@ -151,7 +151,7 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
   }
   auto functions = std::make_unique<NvmlFunctions>(loaded);
   if (!functions->init || !functions->count || !functions->by_index) {
-    return NotFound("load NVML: {} is no NVML: it lacks nvmlInit_v2", path);
+    return NotFound("load NVML: {} is not NVML: it lacks nvmlInit_v2", path);
   }
   const int result = functions->init();
   // A driver that ended here could neither say why, nor unprepare claims of Pods that end.

@@ -33,6 +33,7 @@ class XidMerger {
   SignSink& kernel_log() { return kernel_log_; }
 
  private:
+  // Where one of the two sources puts its signs.
   class Inlet final : public SignSink {
    public:
     explicit Inlet(XidMerger& merger) : merger_(merger) {}

@@ -58,9 +58,10 @@ void RecordingReader::NoteUnforeseen(const std::string& path, const Sign& sign,
   if (!number || spec.among.empty() || !sign.error.empty() || sign.absent) return;
   if (std::ranges::find(spec.among, NumberText(*number)) != spec.among.end()) return;
   Note(path + sign.name + sign.device,
-       fmt::format("{}: {} of {} is {}, which is none of what the table has: {}; it is played all "
-                   "the same",
-                   path, sign.name, Shown(sign.device), NumberText(*number), PossibleValues(spec)));
+       fmt::format(
+           "{}: {} of {} is {}, which is not a value that the table has: {}; it is played all "
+           "the same",
+           path, sign.name, Shown(sign.device), NumberText(*number), PossibleValues(spec)));
 }
 
 StatusOr<std::vector<Sign>> RecordingReader::SignsOf(const std::string& step) {
@@ -118,7 +119,7 @@ void RecordingReader::AddRecord(const KernelRecord& record, const std::string& p
     const bool of_device =
         record.properties.contains("SUBSYSTEM") && record.properties.contains("DEVICE");
     Note(place, fmt::format("{} is passed over: {}", place,
-                            of_device ? "it is no sign of the table"
+                            of_device ? "it is not a sign of the table"
                                       : "it has no SUBSYSTEM and DEVICE, which say what device "
                                         "it is about"));
   }
@@ -184,8 +185,8 @@ void RecordingReader::CheckFiles(const std::string& step, const std::string& dev
   const auto row = std::ranges::find(devices_, device, &RecordedDevice::name);
   if (row == devices_.end()) {
     if (!devices_.empty()) {
-      Note(device,
-           fmt::format("{} is no device of {}, and is played as one more", root, kRecordingFile));
+      Note(device, fmt::format("{} is not a device of {}, and is played as one more", root,
+                               kRecordingFile));
     }
   } else if (row->path.empty()) {
     return Note(device, fmt::format("{} counts for nothing: {} gives {} no path", root,

@@ -30,6 +30,7 @@ std::vector<std::string> SecretsOf(const SysfsFiles& files, const std::string& d
 // Belongs to its caller. Reads files in the call, so it may block where one does.
 class RulesRecorder {
  public:
+  // Where a recording goes, and what it hides.
   struct Options {
     std::string directory{};  // where the recording is made
     std::string sysfs_root = "/sys";

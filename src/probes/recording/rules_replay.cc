@@ -46,7 +46,7 @@ StatusOr<std::vector<Step>> ReadSteps(RecordingReader& reader, const SysfsFiles&
     }
     const StatusOr<Duration> at = ParseDuration(name);
     if (!at.ok() || *at > kReplayMost) {
-      return InvalidArgument("{}/{} is no time up to 24h like 0s or 30s", directory, name);
+      return InvalidArgument("{}/{} is not a time up to 24h like 0s or 30s", directory, name);
     }
     Step step{.at = *at};
     ASSIGN_OR_RETURN(step.signs, reader.SignsOf(name));

@@ -52,7 +52,8 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   const bool event = kind == SignKind::kEvent;
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
-  if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
+  if (numbers_of_events && !event)
+    faults.Add("when", "lists numbers, but the sign is not an event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");
   if (ComparesWithExpected(rule) && !MayExpect(sign)) {
@@ -60,7 +61,7 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
                                    sign.file ? ": `expected` names the file that does" : ""));
   }
   if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
-    faults.Add("when", "watches a counter rise, but the sign is no counter");
+    faults.Add("when", "watches a counter rise, but the sign is not a counter");
   }
   if (std::holds_alternative<ShareRatio>(rule.share) && !faults.Unread("when") &&
       !ComparesWithKnownBest(rule)) {
@@ -132,7 +133,7 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
   if (!event && record) faults.Add("state", "is Healthy, which means something for events only");
   if (!event && rule.until == Until::kFor)
-    faults.Add("until", "is a time, but the sign is no event");
+    faults.Add("until", "is a time, but the sign is not an event");
   if (event && (rule.enter_for > Duration::zero() || rule.leave_for > Duration::zero())) {
     faults.Add("enter_for", "and leave_for need a sign that lasts; use count and window");
   }
@@ -155,7 +156,7 @@ void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kEvent) return;
   for (const std::string& each : sign.among) {
     if (NumberOf(Sign{.value = each})) continue;
-    faults.Add("among", fmt::format("'{}' is no number; only an event can be text", each));
+    faults.Add("among", fmt::format("'{}' is not a number; only an event can be text", each));
   }
 }
 
@@ -175,7 +176,7 @@ void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
 
 void CheckWords(const Rule& rule, RuleFaults& faults) {
   if (!rule.code.empty() && !IsCamelCase(rule.code)) {
-    faults.Add("code", "is no CamelCase noun like TemperatureHigh");
+    faults.Add("code", "is not a CamelCase noun like TemperatureHigh");
   }
   if (const Status status = CheckSentence(rule.sentence); !status.ok()) {
     faults.Add("sentence", status.message());
@@ -249,7 +250,7 @@ class SupersedeCheck {
       const Rule* named = table_.FindRule(id);
       if (named == nullptr && LacksTable(faults_)) continue;
       if (named == nullptr) {
-        faults_.Add("supersedes", fmt::format("'{}' is no rule of this file", Shown(id, 80)));
+        faults_.Add("supersedes", fmt::format("'{}' is not a rule of this file", Shown(id, 80)));
       } else if (std::set<const Rule*> seen; Reaches(*named, rule, seen)) {
         faults_.Add("supersedes",
                     fmt::format("'{}' supersedes this rule, itself or by others", id));
@@ -279,7 +280,7 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
                    RuleFaults& faults) {
   faults.At(lines.OfKey("defaults"), "file");
   if (!defaults.is_null() && !defaults.is_object()) {
-    return faults.AddUnread("defaults", "is no mapping of signs to fields");
+    return faults.AddUnread("defaults", "is not a mapping of signs to fields");
   }
   // A sign that is missing may be one whose row, or whose table, could not be read.
   const bool all_known = !faults.UnreadInAny("signs", "name") && !LacksTable(faults);
@@ -292,13 +293,13 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
       faults.Add("defaults", fmt::format("names '{}', which is not among this file's signs{}",
                                          Shown(sign, 80), NearSign(sign, table)));
     } else if (!fields.is_object()) {
-      faults.Add("defaults", fmt::format("of {} is no mapping of fields", sign));
+      faults.Add("defaults", fmt::format("of {} is not a mapping of fields", sign));
     }
     for (const auto& [field, value] : fields.members()) {
       if (FindField(RowKind::kRule, field) != nullptr) continue;
       faults.At(lines.PlaceInside("defaults", sign, field), "defaults of " + Shown(sign, 80));
       faults.Add(Shown(field, 80),
-                 "is no field that this table knows" + NearField(RowKind::kRule, field));
+                 "is not a field that this table knows" + NearField(RowKind::kRule, field));
     }
   }
   faults.At(lines.OfKey("defaults"), "file");
@@ -373,7 +374,8 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
     for (const std::string& cleared : rule.clears) {
       if (LacksTable(faults)) break;
       if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
-      faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));
+      faults.Add("clears",
+                 fmt::format("'{}' is not a rule of this file, reset or reboot", cleared));
     }
   }
   CheckExtended(own, table, lines, faults);

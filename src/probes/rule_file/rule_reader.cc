@@ -27,7 +27,7 @@ void ReadUntil(RuleRow& row, Rule& rule) {
     rule.until = Until::kFor;
     rule.quiet = *quiet;
   } else {
-    row.Fault("until", fmt::format("'{}' is none of clear, reset, reboot or a time", text));
+    row.Fault("until", fmt::format("'{}' is not one of clear, reset, reboot or a time", text));
   }
 }
 
@@ -58,7 +58,7 @@ void ReadMatch(RuleRow& row, Rule& rule) {
   if (holds.ok() && std::holds_alternative<Comparison>(*holds)) {
     rule.condition = Condition{condition.substr(0, space), std::get<Comparison>(*holds)};
   } else {
-    row.Fault("while", "is no sign and comparison like \"utilization > 20\"");
+    row.Fault("while", "is not a sign and a comparison like \"utilization > 20\"");
   }
 }
 
@@ -75,7 +75,7 @@ void ReadLeave(RuleRow& row, Rule& rule) {
     rule.leave = std::get<Peers>(past->with).share * 100;
     rule.leave_unit = kPeersUnit;
   } else if (!row.Unread("leave")) {
-    row.Fault("leave", "is no number like 82, \"82 °C\" or \"95 % of peers\"");
+    row.Fault("leave", "is not a number like 82, \"82 °C\" or \"95 % of peers\"");
   }
 }
 
@@ -125,7 +125,7 @@ template <typename Read>
 void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, YamlLines& lines,
               RuleFaults& faults, Read read) {
   faults.At(lines.OfKey(list), std::string(list));
-  if (!rows.is_array()) return faults.Add("", "is missing or no list");
+  if (!rows.is_array()) return faults.Add("", "is missing or not a list");
   // Not even looked at: a table past the bound is a mistake as a whole, and its faults would bury
   // the one that counts.
   if (rows.items().size() > rows_max) {
@@ -140,7 +140,7 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
     if (row.is_object()) {
       read(row);
     } else {
-      faults.Add("", "is no mapping of fields");
+      faults.Add("", "is not a mapping of fields");
     }
   }
 }
@@ -169,9 +169,9 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
   }
   const std::string_view text = BuiltInRules(extends.AsString());
   if (text.empty()) {
-    faults.AddUnread("extends",
-                     fmt::format("'{}' is none of {}", Printable(CutText(FieldText(extends), 80)),
-                                 BuiltInRuleNames()));
+    faults.AddUnread(
+        "extends", fmt::format("'{}' is not one of {}", Printable(CutText(FieldText(extends), 80)),
+                               BuiltInRuleNames()));
     return {};
   }
   StatusOr<RuleTable> table = ReadFile(text, fmt::format("built-in {}", extends.AsString()));
@@ -186,7 +186,7 @@ void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faul
     // Anything else is likelier a misspelled part than a part for a later version.
     if (std::ranges::find(kParts, name) != std::end(kParts)) continue;
     faults.At(lines.OfKey(name), "file");
-    faults.Add(name, "is no part of a rules file");
+    faults.Add(name, "is not a part of a rules file");
   }
 }
 

@@ -51,7 +51,7 @@ std::map<std::string, double> ReadWords(RuleRow& row) {
   std::map<std::string, double> words;
   for (const auto& [word, text] : row.Labels("words")) {
     const std::optional<double> number = NumberOf(Sign{.value = text});
-    if (!number) row.Fault("words", fmt::format("'{}' of '{}' is no number", text, word));
+    if (!number) row.Fault("words", fmt::format("'{}' of '{}' is not a number", text, word));
     words[word] = number.value_or(0);
   }
   return words;

@@ -17,7 +17,7 @@ namespace {
 void CheckPattern(std::string_view field, std::string_view path, RuleFaults& faults) {
   constexpr std::size_t kPathBytesMax = 200;  // the longest in the kernel's own lists is below 80
   if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {
-    return faults.Add(field, "is no path below the device's directory like hwmon/hwmon*/name");
+    return faults.Add(field, "is not a path below the device's directory like hwmon/hwmon*/name");
   }
   if (path == kNvmeSmartFile) return;
   while (!path.empty()) {
@@ -80,7 +80,7 @@ void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
   const CommandSource& source = *sign.command;
   if (sign.kind == SignKind::kEvent) faults.Add("command", "is run again and again: no event");
   if (sign.kind == SignKind::kCounter && !source.json) {
-    faults.Add("command", "gives 0 or 1, which is no counter, unless `output` is json");
+    faults.Add("command", "gives 0 or 1, which is not a counter, unless `output` is json");
   }
   // No PATH is searched: the program that runs is the one that is written here.
   if (source.command.empty() || !source.command.front().starts_with('/')) {
@@ -107,7 +107,7 @@ void CheckKernelSource(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind != SignKind::kEvent) faults.Add("line", "is written once: an event");
   const std::string& driver = sign.kernel->driver;
   if (driver.empty() || driver.find_first_of(" :") != std::string::npos) {
-    faults.Add("driver", "is no name of a driver like mlx5_core");
+    faults.Add("driver", "is not a name of a driver like mlx5_core");
   }
   const std::optional<Pattern>& pattern = sign.kernel->line.pattern;
   if (pattern && pattern->groups() > 1) {

@@ -124,7 +124,7 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
   if (weighable) return ApplyReading(device, sign, use, at);
   // A value that no rule can weigh must not pass for a good one.
   Sign unreadable = sign;
-  unreadable.error = fmt::format("'{}' is no {}", ValueText(sign),
+  unreadable.error = fmt::format("'{}' is not a {}", ValueText(sign),
                                  use.needs_whole ? "whole number with bits" : "number");
   ApplyUnreadable(device, unreadable);
 }

@@ -190,6 +190,7 @@ struct Evaluation {
 // Belongs to whoever calls it, on one loop. The order of a table's rows decides nothing.
 class RuleEngine {
  public:
+  // Whose devices these are, and when one counts as Unknown.
   struct Options {
     std::string driver{};
     std::string pool{};

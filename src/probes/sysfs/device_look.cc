@@ -80,7 +80,7 @@ StatusOr<std::optional<double>> NumberOfLine(std::string_view line) {
   std::string_view rest;
   const std::optional<double> number = LeadingNumber(line, rest);
   if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%'))
-    return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
+    return InvalidArgument("'{}' is not a number", Printable(CutText(ToValidUtf8(line), 40)));
   return number;
 }
 
@@ -90,8 +90,8 @@ FileNumber NumberOfWord(std::string_view line, const FileSource& source) {
   if (const auto known = source.words.find(word); known != source.words.end())
     return {.value = known->second, .word = word};
   if (SaysUnknown(line)) return {};
-  return {.error =
-              fmt::format("'{}' is none of its words", Printable(CutText(ToValidUtf8(word), 40)))};
+  return {.error = fmt::format("'{}' is not one of its words",
+                               Printable(CutText(ToValidUtf8(word), 40)))};
 }
 
 FileNumber NumberIn(std::string_view text, const FileSource& source) {

@@ -85,7 +85,7 @@ StatusOr<std::string> ReadNvmeSmart(const std::string& node) {
   if (!fd) return ErrnoStatus(errno, node);
   struct stat status = {};
   if (::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, node);
-  if (!S_ISCHR(status.st_mode)) return InvalidArgument("{}: is no character device", node);
+  if (!S_ISCHR(status.st_mode)) return InvalidArgument("{}: is not a character device", node);
   ASSIGN_OR_RETURN(const std::string page, AskForPage(fd, node));
   return SmartText(page);
 }

@@ -39,6 +39,7 @@ class SysfsProbe final : public Probe {
     // Makes the thread that a device is read on.
     std::function<std::unique_ptr<DiskQueue>()> make_queue;
   };
+  // Where devices are read, and how long a read may take.
   struct Options {
     std::string root = "/sys";
     // A read that takes longer makes its sign unknown until it returns. A register of a card is
