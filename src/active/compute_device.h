@@ -37,7 +37,7 @@ std::uint64_t PatternWord(const Pattern& pattern, std::uint64_t index);
 
 // The finalizer of splitmix64: each bit of the answer depends on each of `value`.
 std::uint64_t MixBits(std::uint64_t value);
-// What splitmix64 adds at each step: 2^64 over the golden ratio.
+// The step of splitmix64: 2^64 over the golden ratio.
 inline constexpr std::uint64_t kGoldenStep = 0x9E3779B97F4A7C15;
 
 // The patterns of round `round`, in order. Walking bits take an eighth of their 64 steps in each
@@ -65,7 +65,7 @@ struct Mismatch {
   bool operator==(const Mismatch&) const = default;
 };
 
-// What matrices are made of: unsigned integers modulo 2^32, or IEEE 754 single precision.
+// The numbers in a matrix: unsigned integers modulo 2^32, or IEEE 754 single precision.
 enum class MatrixKind { kIntegers, kFloats };
 
 // Numbers of 32 bits, row after row.

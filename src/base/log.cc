@@ -17,8 +17,8 @@ namespace {
 // Long enough for a path or a chain of causes; a message of a megabyte stays one line.
 constexpr std::size_t kValueBytesMax = 2048;
 
-// What may stand without quotes in logfmt: ASCII that can be seen, but for logfmt's own signs. Both
-// bounds, because char is unsigned on some machines.
+// Whether it may stand without quotes in logfmt: ASCII that can be seen, but for logfmt's own
+// signs. Both bounds, because char is unsigned on some machines.
 bool IsBare(std::string_view value) {
   return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\';

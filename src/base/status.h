@@ -1,5 +1,5 @@
-// What the world's failures look like: a code that says what to do about it, and a sentence.
-// Values; free of threads. Codes are those of gRPC, so that a status crosses a wire unchanged.
+// Errors of the world as values: a code that says what to do about it, and a sentence. Free of
+// threads. Codes are those of gRPC, so that a status crosses a wire unchanged.
 #pragma once
 
 #include <fmt/core.h>

@@ -54,8 +54,7 @@ StatusOr<ClusterConfig> FindConfig(FileSystem& files, const Environment& environ
   if (Lookup(environment, "KUBERNETES_SERVICE_HOST")) return InClusterConfig(files, environment);
   return FailedPrecondition(
       "no API server is named: there is no ~/.kube/config, and this is not a Pod; set KUBECONFIG "
-      "or "
-      "give --kubeconfig");
+      "or give --kubeconfig");
 }
 
 }  // namespace galen::kube

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
 constexpr std::size_t kFaultsMax = 50;  // reported; a broken file must not fill the screen
 
-// What is wrong, collected so that a person mends all of it at once.
+// Faults of the files, collected so that a person mends all of them at once.
 class Faults {
  public:
   void Add(std::string_view file, std::string_view field, std::string_view what) {

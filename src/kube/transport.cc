@@ -48,7 +48,7 @@ struct Transport::Impl {
   // A connection, the calls on it, and what it was opened with.
   struct Link {
     std::unique_ptr<net::Connection> connection;
-    // What the server knows us by on this connection; see Authenticator::Outdated.
+    // The certificate that the server knows us by on this connection; see Authenticator::Outdated.
     ClientCertificate shown;
     // Calls that still run on it; without any, a link that is not current is reaped.
     int calls = 0;
@@ -198,7 +198,7 @@ void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
   if (const auto encoding = net::FindHeader(plain, "content-encoding"); encoding == "gzip") {
     inflater_.emplace();
     TakeHeader(plain, "content-encoding");
-    // It counts packed bytes, and the sink sees plain ones.
+    // content-length counts packed bytes, and the sink sees plain ones.
     TakeHeader(plain, "content-length");
   }
   sink_.OnHead(status, plain);

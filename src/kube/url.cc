@@ -15,7 +15,7 @@ std::string Bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
-// What may stand in a name or an address; "%" begins an IPv6 zone.
+// Whether it may stand in a name or an address; "%" begins an IPv6 zone.
 bool IsHostCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_' || c == ':' || c == '%';
@@ -93,7 +93,7 @@ StatusOr<Url> ParseUrl(std::string_view text) {
   }
   const Status status = ParseHostAndPort(authority, url);
   if (status.ok()) return url;
-  // What stands before such a "/" may be the beginning of a password, and is not quoted.
+  // The text before such a "/" may be the beginning of a password, and is not quoted.
   return HasAt(url) ? SlashInPassword() : status;
 }
 

@@ -13,7 +13,7 @@
 
 namespace galen::kube {
 
-// What a list says about itself (metav1.ListMeta).
+// A list's metadata (metav1.ListMeta).
 struct ListHead {
   // The version from which a watch goes on.
   std::string resource_version;
@@ -67,7 +67,7 @@ class ItemSplitter {
   Place place_ = Place::kEnvelope;
   std::string envelope_;  // everything but the items
   std::string item_;
-  // What Structural knows, of the envelope or of the present item: whether it is inside a string,
+  // The state of Structural, of the envelope or of the present item: whether it is inside a string,
   // behind a backslash, and how many brackets are open.
   bool in_string_ = false;
   bool escaped_ = false;

@@ -50,8 +50,8 @@ class Watcher {
   static constexpr Duration kWatchTimeout = std::chrono::seconds(290);
   static constexpr Duration kWatchGrace = std::chrono::seconds(30);
   static constexpr Duration kListStallMax = std::chrono::seconds(60);
-  // So many watches refused in a row, without one event between them: what we know may be of
-  // another life of the server, so list afresh.
+  // After so many refused watches in a row, without one event between them, it lists afresh: what
+  // we know may be of an earlier life of the server.
   static constexpr int kRefusedWatchesMax = 3;
 
   // The sink must not destroy the watcher from one of its calls.

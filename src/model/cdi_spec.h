@@ -16,7 +16,7 @@ namespace galen {
 // CDI files of a node that are looked at: a driver writes one a claim, and one for itself.
 inline constexpr std::size_t kCdiFilesMax = 4096;
 
-// What a file says. Texts in `faults` and `relative_paths` are fit to be shown to a person.
+// The content of a file. Texts in `faults` and `relative_paths` are fit to be shown to a person.
 struct CdiSpec {
   std::string path;
   std::string unreadable;  // why it is no JSON or YAML object; "" = it is

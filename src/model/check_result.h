@@ -1,4 +1,4 @@
-// What an active check said of a device, as `galen check` leaves it for the device's driver
+// The result of an active check, as `galen check` leaves it for the device's driver
 // (docs/formats/check-result.md). A value; no file, no clock.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace galen {
 enum class CheckVerdict { kPassed, kFailed, kUnknown };
 std::string_view ToString(CheckVerdict verdict);  // "Passed"
 
-// What was checked: the device by itself, or its links to others.
+// The subject of a check: the device by itself, or its links to others.
 enum class CheckSubject { kDevice, kLinks };
 std::string_view ToString(CheckSubject subject);  // "device"
 

@@ -50,7 +50,8 @@ struct DeviceTimeline {
 struct Neighbour {
   PodRef pod;
   std::string container;
-  // It works on a device that this Pod holds (admin access is not work): a sibling; else a peer.
+  // A sibling: it works on a device that this Pod holds (admin access is not work). Otherwise a
+  // peer.
   bool same_device = false;
   bool same_workload = false;  // one owner: another rank of the job, say
   // How its own devices were: the worst finding from kCrashWindow before this Pod's end up to it;
@@ -62,7 +63,7 @@ struct Neighbour {
 
 // Something that happened to the node within the window.
 struct NodeEvent {
-  // What happened.
+  // The kind of event.
   enum class Kind {
     kReboot,          // it was started anew: boot id or boot time changed
     kShutdown,        // a graceful one began

@@ -1,4 +1,4 @@
-// What counts as a fault of a device.
+// Which states count as a fault of a device.
 #pragma once
 
 #include "model/health.h"

@@ -1,4 +1,4 @@
-// What a program shows of itself over HTTP: /metrics as Prometheus text, /healthz, /readyz with one
+// A program's page about itself, over HTTP: /metrics as Prometheus text, /healthz, /readyz with one
 // line a check. Reads only, and shows nothing that is secret: there is no login. Belongs to its
 // loop, on which the checks run. In this room, because agent and drivers of any vendor show one.
 #pragma once

@@ -15,7 +15,7 @@
 
 namespace galen::net {
 
-// What a server is to its clients, as PEM texts. Clients are not asked for certificates.
+// The certificate of a server and its key, as PEM texts. Clients are not asked for certificates.
 struct ServerTls {
   std::string certificate_pem;  // chain, leaf first
   // Not encrypted.
@@ -49,7 +49,7 @@ struct DialOptions {
   std::string proxy{};
   // Value of Proxy-Authorization, or "". A secret; in no error and no log.
   std::string proxy_authorization{};
-  // What :authority says when a request names no host. gRPC's peers on unix sockets expect
+  // The :authority of a request that names no host. gRPC's peers on unix sockets expect
   // "localhost".
   std::string authority = "localhost";
   // For all of it: name, socket, tunnel, handshake and the server's first settings.

@@ -38,7 +38,7 @@ class ExchangeNotices {
  private:
   void NotifySoon() {
     if (timer_) return;
-    // One timer for both: what happens again before it ran needs no second.
+    // One timer for both: an event that comes again before it ran needs no second one.
     timer_ = loop_.At(loop_.Now(), [this] {
       const Timer ran = std::exchange(timer_, Timer());
       Notify();

@@ -12,7 +12,7 @@
 
 namespace galen::net {
 
-// What a server's connections have in common.
+// Limits of all of a server's connections.
 struct SessionLimits {
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
   // Bytes of all bodies of one connection that were not handed to the handler yet.

@@ -31,8 +31,8 @@ class Pattern {
 
   int groups() const;
 
-  // What the expression found in a text: its first group where it has one, else all of it. It lives
-  // as long as the text.
+  // The part of a text that the expression found: its first group where it has one, else all of it.
+  // It lives as long as the text.
   struct Found {
     bool matches = false;
     std::string_view text{};

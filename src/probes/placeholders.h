@@ -11,13 +11,13 @@ namespace galen::probes {
 // A device as commands and exporters know it.
 struct CheckedDevice {
   std::string name{};
-  // What placeholders stand for, by their names (kPlaceholders).
+  // The values of placeholders, by their names (kPlaceholders).
   std::map<std::string, std::string> known{};
 
   bool operator==(const CheckedDevice&) const = default;
 };
 
-// Its name in the inventory, and those of its attributes that it is known by elsewhere.
+// The device's name in the inventory, and those of its attributes that it is known by elsewhere.
 inline constexpr std::string_view kPlaceholders[] = {"device", "pci",  "uuid",
                                                      "serial", "path", "interface"};
 

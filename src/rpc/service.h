@@ -20,7 +20,7 @@ namespace galen::rpc {
 // call, the caller gets INTERNAL. Movable; an empty one is not called.
 class Reply {
  public:
-  // What is still owed. Ends with INTERNAL when it goes unanswered.
+  // The answer that is still owed. Ends with INTERNAL when it goes unanswered.
   class Owed {
    public:
     virtual ~Owed() = default;
@@ -53,7 +53,7 @@ class StreamWriter {
   virtual void OnGone(std::function<void()> callback) = 0;
 };
 
-// What is known of a caller: on a unix socket its process, else nothing.
+// The known facts of a caller: on a unix socket its process, else nothing.
 struct Caller {
   std::optional<net::PeerCredentials> credentials;
 };

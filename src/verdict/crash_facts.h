@@ -82,7 +82,7 @@ struct FactRow {
 const std::vector<FactRow>& FactRows();
 std::string_view ToString(Fact fact);  // the row's name
 
-// What a rule's sentence says of a fact in this case; "" where it has nothing to say.
+// The texts of a fact for a rule's sentence; "" where it has nothing to say.
 struct FactText {
   std::string subject;  // "device", or "gpu-3" of several; "container train"
   std::string when;     // "2.7 s before the crash"

@@ -15,8 +15,8 @@ constexpr Duration kJustAfter = std::chrono::seconds(5);
 // A fault pulls others behind it: a lost GPU fails its programs, and the driver complains.
 constexpr Duration kEchoAfter = std::chrono::minutes(1);
 
-// What a code means for a running program, where state and owner do not show it. Everything else is
-// in the probes' own rules (src/probes/rules), which name the owner.
+// The meaning of a code for a running program, where state and owner do not show it. Everything
+// else is in the probes' own rules (src/probes/rules), which name the owner.
 enum class Gravity { kByState, kLost, kEndsProgram, kStrains, kEcho };
 struct CodeRow {
   std::string_view code;

@@ -23,7 +23,7 @@ namespace galen::web {
 // cannot be read lets nobody through.
 class TokenGate final : public net::HttpHandler {
  public:
-  // What is lent outlives the gate.
+  // Loop and files are lent and outlive the gate.
   TokenGate(Loop& loop, FileSystem& files, std::string token_file, net::HttpHandler& page)
       : loop_(loop), files_(files), token_file_(std::move(token_file)), page_(page) {}
 
@@ -64,7 +64,7 @@ class AdminServer {
                                                       const AdminOptions& options,
                                                       net::HttpHandler& page);
 
-  // The same where an operator may want none: no server when the address is empty. Logs where
+  // As Start, where an operator may want no server: none when the address is empty. Logs where
   // `what` ("metrics") is served.
   static StatusOr<std::unique_ptr<AdminServer>> StartIfWanted(IoLoop& loop, Log& log,
                                                               FileSystem& files,

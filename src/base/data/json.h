@@ -19,7 +19,7 @@
 
 namespace galen {
 
-// What can name a member.
+// Types that can name a member.
 template <typename T>
 concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
 

@@ -85,7 +85,7 @@ std::optional<double> MetricValue(std::string_view rest) {
   return value;
 }
 
-// What a sample takes of memory, about: itself, and a node of the map for each label.
+// Memory that a sample takes, about: itself, and a node of the map for each label.
 std::size_t BytesOf(const MetricSample& sample) {
   constexpr std::size_t kNodeBytes = 112;
   std::size_t bytes = sizeof(sample);

@@ -68,8 +68,8 @@ class Reader {
   const std::vector<DoubledKey>& doubled() const { return doubled_; }
 
  private:
-  // What is still to be read inside one list or mapping.
-  // A mapping is read as key, value, key, value: `key` says which of the two is due.
+  // A list or mapping that is being read. A mapping is read as key, value, key, value: `key` says
+  // which of the two is due.
   struct Level {
     Json value;
     std::string anchor;

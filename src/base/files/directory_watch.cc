@@ -62,7 +62,7 @@ std::vector<std::string> Subdirectories(const std::string& path) {
 }  // namespace
 
 struct DirectoryWatch::Impl {
-  // What one reading of the kernel's events showed.
+  // The result of one reading of the kernel's events.
   struct Events {
     bool any_in_tree = false;
     bool shape = false;  // directories came or went

@@ -19,14 +19,14 @@
 namespace galen {
 namespace {
 
-// What epoll carries for our own two descriptors; watches count from the next number on.
-// Numbers, not pointers: an event that epoll has handed out already may name a watch that an
-// earlier callback of the same turn has ended, and a number can be looked up safely.
+// Numbers that epoll carries for our own two descriptors; watches count from the next number on.
+// Not pointers: an event that epoll has handed out already may name a watch that an earlier
+// callback of the same turn has ended, and a number can be looked up safely.
 constexpr std::uint64_t kMailboxId = 0;
 constexpr std::uint64_t kTimerId = 1;
 constexpr std::uint64_t kFirstWatchId = 2;
-// What one turn takes from epoll. The rest is level-triggered and comes in the next turn, after the
-// mailbox and the timers have had theirs.
+// Events that one turn takes from epoll. The rest is level-triggered and comes in the next turn,
+// after the mailbox and the timers have had theirs.
 constexpr std::size_t kEventsPerTurnMax = 64;
 
 std::uint32_t ToEpoll(Readiness interest) {
@@ -88,7 +88,8 @@ struct EpollLoop::Impl {
   Fd epoll;
   Fd mailbox;  // readable when something was posted while the loop slept
   Fd clock;    // readable when the first timer is due
-  // What the clock is set to, so that a turn that changes no first timer makes no system call.
+  // The time that the clock is set to, so that a turn that changes no first timer makes no system
+  // call.
   Time armed = Time::max();
   // Just before descriptors were last looked at: what came until then has been dispatched.
   Time looked{};

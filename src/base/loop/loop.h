@@ -49,7 +49,7 @@ class Task {
 // destroy the timer that it runs from.
 class Timer {
  public:
-  // What a loop keeps of a waiting task.
+  // A waiting task, as its loop keeps it.
   class Entry {
    public:
     virtual ~Entry() = default;

@@ -53,7 +53,7 @@ class JournalWriter {
 
  private:
   struct Write;
-  // What is known of the journal while a write has it.
+  // The journal's numbers, for as long as a write has it.
   struct Seen {
     std::size_t bytes = 0, pending_bytes = 0;
     std::uint64_t records_written = 0;

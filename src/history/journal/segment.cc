@@ -19,7 +19,7 @@ constexpr std::size_t kHeaderBytes = kSnapshotHeader.size();
 constexpr std::string_view kNameEnd = ".segment";
 constexpr std::size_t kNameDigits = 8;
 
-// By hand, so that a file can be moved between machines and read without alignment.
+// Byte by byte, so that a file can be moved between machines and read without alignment.
 std::string LittleEndian(std::uint32_t value) {
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift);

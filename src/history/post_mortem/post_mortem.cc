@@ -349,7 +349,7 @@ StatusOr<PostMortem> ToPostMortem(const Json& json) {
 }
 
 std::string CleanMessage(std::string_view text) {
-  // More than Kubernetes keeps, so that a hostile one costs nothing.
+  // Bytes read of a message: more than Kubernetes keeps, so that a hostile one costs nothing.
   constexpr std::size_t kReadBytesMax = 4096;
   if (text.size() > kReadBytesMax) text.remove_prefix(text.size() - kReadBytesMax);
   std::string clean, line;

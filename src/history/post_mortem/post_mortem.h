@@ -15,7 +15,7 @@
 
 namespace galen::history {
 
-// How it ended. Written by name (ToString), so the order here is free.
+// How a Pod ended. Written by name (ToString), so the order here is free.
 enum class PodEnd {
   kCrashed,     // a container ended badly; the Pod lives on and starts it again
   kFailed,      // the Pod's phase: it will not run again
@@ -112,9 +112,9 @@ void Bound(PodRef& pod);
 void Bound(PostMortemDevice& device);  // but for how many findings it has
 void Bound(ContainerEnd& end);
 
-// What a program said last, fit to be kept: lines without control characters, broken bytes and
-// blank ends; of a long text the end is kept, which is the most useful part. Whoever shows it must
-// still handle '\n'.
+// A program's termination message, fit to be kept: lines without control characters, broken bytes
+// and blank ends; of a long text the end is kept, which is the most useful part. Whoever shows it
+// must still handle '\n'.
 std::string CleanMessage(std::string_view text);
 
 }  // namespace galen::history

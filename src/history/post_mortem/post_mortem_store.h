@@ -19,7 +19,7 @@
 
 namespace galen::history {
 
-// What a Pod that has not ended is known to hold or to have held.
+// A Pod that has not ended, with the devices that it is known to hold or to have held.
 struct Holding {
   PodRef pod;
   std::vector<PostMortemDevice> devices = {};  // without findings

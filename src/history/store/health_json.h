@@ -29,7 +29,7 @@ inline constexpr int kNanosecondDigits = 9;
 void PutTime(Json& object, std::string_view key, WallTime time);
 // An absent time is the epoch. An error when the member is not a time.
 StatusOr<WallTime> ToTime(const Json& json);
-// The same where "not known" is no time at all.
+// As PutTime, for a time that may be missing.
 void PutOptionalTime(Json& object, std::string_view key, const std::optional<WallTime>& time);
 StatusOr<std::optional<WallTime>> ToOptionalTime(const Json& json);
 

@@ -15,8 +15,8 @@ Record DecodeOurs(std::string_view line) {
   return *std::move(record);
 }
 
-// Whether nobody says how the device is: what a driver says of it, if only that it does not know,
-// has another code.
+// Whether the finding only says that nobody reports on the device: what a driver says itself, if
+// only that it does not know, has another code.
 bool IsSilence(const DeviceHealth& health) {
   const std::string& code = health.cause.code;
   return health.state == HealthState::kUnknown &&
@@ -49,7 +49,7 @@ void Store::Replay(const std::vector<std::string>& lines) {
       if (++unreadable == 1) first_fault = record.status().message();
       continue;
     }
-    // One that came twice was written again after an error of the disk.
+    // A record that came twice was written again after an error of the disk.
     if (record->sequence > last_sequence_) Apply(*record, line);
   }
   if (unreadable == 0) return;

@@ -1,6 +1,6 @@
-// What every Kubernetes object carries, as far as we read it. Values and pure functions; what is
-// not named here is neither read nor kept, so these values are for reading and for objects of our
-// own, never for writing somebody else's object back.
+// The metadata that every Kubernetes object carries, as far as we read it. Values and pure
+// functions; what is not named here is neither read nor kept, so these values are for reading and
+// for objects of our own, never for writing somebody else's object back.
 #pragma once
 
 #include <optional>

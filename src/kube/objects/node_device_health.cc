@@ -145,7 +145,7 @@ NodePostMortem DecodePostMortem(const Json& record) {
       .confidence = 0,
       .summary = record["summary"].AsString()};
   if (record["exitCode"].is_int()) out.exit_code = static_cast<int>(record["exitCode"].AsInt());
-  // Without one nobody is sure of anything.
+  // An absent confidence stays 0.
   if (record.Has("confidence")) out.confidence = ParseShare(record["confidence"].AsString());
   return out;
 }
@@ -283,7 +283,7 @@ void SortAndBound(NodeDeviceHealth& health) {
 }
 
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) {
-  // Most looks find nothing new, and both are of one maker.
+  // A fast path: most looks find nothing new.
   if (before == after) return true;
   NodeDeviceHealth a = before, b = after;
   for (NodeDeviceHealth* health : {&a, &b}) {

@@ -50,7 +50,7 @@ struct NodeDriver {
   bool operator==(const NodeDriver&) const = default;
 };
 
-// How a Pod ended that had a bad device, in short: the node's agent has the whole record.
+// The end of a Pod that had a bad device, in short: the node's agent has the whole record.
 struct NodePostMortem {
   PodRef pod;
   int number = 1;   // of this Pod's records

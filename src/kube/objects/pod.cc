@@ -137,7 +137,7 @@ StatusOr<Pod> DecodePod(const Json& object) {
   ASSIGN_OR_RETURN(pod.meta, DecodeMeta(object));
   pod.devices_annotation = object["metadata"]["annotations"][kDevicesAnnotation].AsString();
   if (pod.meta.deleted) {
-    // Any number fits the field; more than a day is nobody's grace.
+    // The field may hold any number; no grace is longer than a day.
     const std::int64_t grace = std::clamp<std::int64_t>(
         object["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0, 24 * 60 * 60);
     pod.asked_to_go = *pod.meta.deleted - std::chrono::seconds(grace);

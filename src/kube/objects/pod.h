@@ -58,7 +58,7 @@ struct ResourceStatus {
   bool operator==(const ResourceStatus&) const = default;
 };
 
-// What became of a container.
+// The state of a container.
 struct ContainerStatus {
   std::string name;
   bool running = false;
@@ -132,7 +132,7 @@ bool WantsPluginDevices(const Pod& pod);
 // Whether that container asks for that resource from a device plugin.
 bool WantsPluginDevice(const Pod& pod, std::string_view container, std::string_view resource);
 
-// What our publisher writes: the devices in short, and whether all of them are well.
+// The texts that our publisher writes: the devices in short, and whether all of them are well.
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";
 inline constexpr std::string_view kDevicesCondition = "galen.dev/DevicesHealthy";
 

@@ -10,7 +10,7 @@
 namespace galen::net {
 namespace {
 
-// What every HTTP/2 client says first; no request of HTTP/1.1 begins like it.
+// The first bytes of every HTTP/2 client; no request of HTTP/1.1 begins like them.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 // Whether one text is the beginning of the other.

@@ -65,7 +65,7 @@ class SocketDialling final : public Dialling {
     return OkStatus();
   }
 
-  // What the certificate must be for: a name that was given goes before the target's own.
+  // The name that the certificate must have: a given name goes before the target's own.
   const std::string& ServerName() const {
     return options_.tls->server_name.empty() ? target_.host : options_.tls->server_name;
   }

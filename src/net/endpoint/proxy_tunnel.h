@@ -20,8 +20,8 @@ class ProxyTunnel final : private ByteStream::Sink {
     std::string authorization;  // value of Proxy-Authorization, or ""
   };
   // The stream, from then on to the target; whoever gets it sets its sink at once. Errors:
-  // Unauthenticated (407), PermissionDenied (403), Unavailable for every other refusal and for what
-  // is no HTTP.
+  // Unauthenticated (407), PermissionDenied (403), Unavailable for every other refusal and for an
+  // answer that is not HTTP.
   using Done = std::function<void(StatusOr<std::unique_ptr<ByteStream>>)>;
 
   // `proxy` is connected to the proxy and owned from now on. `done` runs once, later; it may

@@ -8,9 +8,9 @@
 namespace galen::net {
 namespace {
 
-// What a client may send before its last request is answered; past it the connection ends.
+// Bytes that a client may send before its last request is answered; past it the connection ends.
 constexpr std::size_t kAheadBytesMax = 64 * 1024;
-// What is handed to the socket at once; the rest waits here, where it counts as queued.
+// Bytes handed to the socket at once; the rest waits here, where it counts as queued.
 constexpr std::size_t kWriteBytesMax = 64 * 1024;
 // After a refusal the rest of the request is read and dropped for so long: closing at once would
 // make the kernel drop the answer before the client has read it.

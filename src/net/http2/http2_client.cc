@@ -82,7 +82,7 @@ struct Http2Client::Stream {
   Headers trailers;
   // Names and values so far, of preliminary answers, headers and trailers.
   std::size_t head_bytes = 0;
-  // What follows are trailers.
+  // The head is complete: later header frames are trailers.
   bool head_done = false;
   // The sink then gets `outcome`; whatever still comes is ignored.
   bool ended = false;
@@ -229,7 +229,7 @@ void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
   if (!text.empty()) goaway_ += " " + Shown(text, kGoawayTextBytesMax);
   // Unavailable: a peer that goes away processed nothing of what is new, so trying again is safe.
   closed_ = Unavailable("{}", goaway_);
-  // Those that still wait for a slot will get none, and the open ones may last for days.
+  // Calls that still wait for a slot will get none, and the open ones may last for days.
   for (const auto& [id, stream] : streams_) {
     if (!session_.HasLeft(id)) EndOfAnswer(id, closed_);
   }

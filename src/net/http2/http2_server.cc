@@ -14,9 +14,9 @@
 namespace galen::net {
 namespace {
 
-// What gRPC calls a refusal by HTTP `status`, in its numbers: INTERNAL for a request that is broken
-// (as in gRPC's own mapping of 400, doc/http-grpc-status-mapping.md), else RESOURCE_EXHAUSTED for
-// one that is too large (413, 431).
+// gRPC's status number for a refusal by HTTP `status`: INTERNAL for a request that is broken (as in
+// gRPC's own mapping of 400, doc/http-grpc-status-mapping.md), else RESOURCE_EXHAUSTED for one that
+// is too large (413, 431).
 std::string GrpcStatusOf(int status) { return status == 400 ? "13" : "8"; }
 
 bool IsGrpc(const HttpRequest& request) {
@@ -41,7 +41,7 @@ struct Http2Server::Stream {
   int status = 0;
   Headers headers;
   bool head_sent = false;
-  // What was written and has not left; front_sent bytes of the first have.
+  // Bytes that were written and have not left; front_sent of the first piece have.
   std::deque<std::string> queue;
   std::size_t front_sent = 0;
   std::size_t queued = 0;

@@ -14,7 +14,7 @@ namespace {
 
 // Large lists come in few round trips.
 constexpr std::int32_t kConnectionWindowBytes = 8 * 1024 * 1024;
-// What goes to the socket in one write; what does not fit stays where newer things overtake it.
+// Bytes of one write to the socket; the rest stays where newer frames can overtake it.
 constexpr std::size_t kBatchBytesMax = 64 * 1024;
 // What a server may owe a client that sends and does not read, in frames that nghttp2 keeps:
 // several for each stream of a connection, and the 1,000 acknowledgements that it allows by itself.

@@ -68,15 +68,15 @@ class Http2Session final : private ByteStream::Sink {
     virtual void OnSessionEnd(const Status& status) = 0;
   };
 
-  // What differs between the two ends.
+  // The differences between the two ends.
   struct Options {
     enum class Side { kClient, kServer } side = Side::kClient;
     // Lets through what old grpc-go sends on unix sockets: a path as :authority.
     bool lax_messages = false;
     // Streams that a client may have open at a server; nghttp2 refuses more with REFUSED_STREAM.
     std::uint32_t streams_max = 100;
-    // What SETTINGS_MAX_HEADER_LIST_SIZE announces to the peer; advice only, the events' owner
-    // counts.
+    // The SETTINGS_MAX_HEADER_LIST_SIZE that is announced to the peer; advice only, the events'
+    // owner counts.
     std::uint32_t head_bytes_max = 64 * 1024;
     // How many bytes the peer may send ahead on one stream.
     std::uint32_t stream_window_bytes = 1024 * 1024;

@@ -53,7 +53,7 @@ void RemoveSocketFile(const std::string& path, const UnixListener& listener);
 
 // Any interface's address, 0.0.0.0 and :: too. The system's error when the port is taken.
 StatusOr<Fd> ListenTcp(const SocketAddress& address);
-// What a listening socket is bound to, with its real port.
+// The address that a listening socket is bound to, with its real port.
 StatusOr<SocketAddress> BoundAddress(int fd);
 
 // The next connection, or nullopt when none waits (or one left before it was its turn).

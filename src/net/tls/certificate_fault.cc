@@ -46,7 +46,7 @@ std::string AddressText(const ASN1_OCTET_STRING* bytes) {
   return text;
 }
 
-// Whom a certificate is for: its alternative names, as many as fit into a sentence.
+// The alternative names of a certificate, as many as fit into a sentence.
 std::string Names(const X509* certificate) {
   auto* found = static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));

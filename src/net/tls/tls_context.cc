@@ -97,8 +97,7 @@ Status TrustAuthorities(SSL_CTX* context, const std::string& ca_pem) {
     if (SSL_CTX_set_default_verify_paths(context) == 1) return OkStatus();
     return FailedPrecondition(
         "read the system's certificate authorities: {}; install the package ca-certificates, or "
-        "name a "
-        "certificate authority (in a kubeconfig: certificate-authority)",
+        "name a certificate authority (in a kubeconfig: certificate-authority)",
         LastError());
   }
   ASSIGN_OR_RETURN(const std::vector<Certificate> authorities,

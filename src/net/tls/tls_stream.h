@@ -18,7 +18,7 @@ struct ssl_st;
 
 namespace galen::net {
 
-// Whom a client expects.
+// The server that a client expects.
 struct TlsPeer {
   // A DNS name or an IP address, checked against the certificate's alternative names.
   std::string name;

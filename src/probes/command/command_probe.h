@@ -52,7 +52,7 @@ class CheckPace {
 // plugin's message by default (max_output_length).
 inline constexpr std::size_t kDetailBytesMax = 80;
 
-// What a run of a command says of its device: either a value or an error, never both.
+// The answer of one run of a command about its device: either a value or an error, never both.
 struct CommandAnswer {
   std::optional<double> value{};
   std::string detail{};  // printable, at most kDetailBytesMax; never empty beside a value

@@ -16,9 +16,9 @@
 
 namespace galen::probes {
 
-// What is kept of a command's standard output; the rest is read and dropped.
+// Bytes kept of a command's standard output; the rest is read and dropped.
 inline constexpr std::size_t kCommandOutputBytesMax = 4096;
-// One that prints more is killed: to read it without end would cost us the processor.
+// A command that prints more is killed: to read it without end would cost us the processor.
 inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
 
 // What all processes of a run may use together where there are control groups. Below what a process
@@ -30,7 +30,7 @@ inline constexpr int kCommandProcessesMax = 256;
 // Processors that a run may use: a check with many threads takes no more than one with one.
 inline constexpr double kCommandProcessorsMax = 1;
 
-// What to run.
+// A command and its bounds.
 struct CommandRequest {
   std::vector<std::string> command{};  // without a shell; the program by its whole path
   Duration timeout{};

@@ -64,8 +64,8 @@ StatusOr<std::vector<Sign>> ExporterProbe::Observe() {
 void ExporterProbe::Begin(Exporter& exporter) {
   exporter.asked = true;
   exporter.next = parts_.loop.Now() + exporter.spec->every;
-  // It owns all that it touches: the probe may be gone when it returns. A page is read there, too,
-  // since one of megabytes takes a while.
+  // The work owns all that it touches: the probe may be gone when it returns. The page is read
+  // there, too, since megabytes take a while.
   auto work = [ask = parts_.fetch, address = exporter.address, timeout = exporter.spec->timeout,
                names = exporter.names, labels = exporter.labels]() -> StatusOr<MetricSamples> {
     ASSIGN_OR_RETURN(const std::string text, ask(address, timeout));

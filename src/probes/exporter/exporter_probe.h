@@ -24,8 +24,8 @@
 
 namespace galen::probes {
 
-// What a page says of one sign of one device: a value, an error, or neither, where the exporter
-// does not show the metric at all and the sign is optional.
+// One sign of one device on a page: a value, an error, or neither, where the exporter does not show
+// the metric at all and the sign is optional.
 struct MetricReading {
   std::optional<double> value{};
   std::string error{};
@@ -82,7 +82,7 @@ class ExporterProbe final : public Probe {
   };
   // The sign's name, the device's name.
   using Key = std::pair<std::string, std::string>;
-  // What is known of one sign of one device.
+  // The present knowledge of one sign of one device.
   struct Known {
     Time good_at{};                    // the last value, or when it was first asked for
     std::optional<Sign> last{};        // of a reading or counter

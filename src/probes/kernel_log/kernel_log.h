@@ -49,7 +49,7 @@ struct KernelFault {
 // dev_printk) name the device that its text names; root's lines have none.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
 
-// What the registers of an NVLink XID (74, and 144 to 150) mean, by NVIDIA's catalog.
+// The meaning of the registers of an NVLink XID (74, and 144 to 150), by NVIDIA's catalog.
 enum class NvlinkFault {
   kUnclear,   // none that the catalog knows, or text and registers disagree: the XID counts by
               // number

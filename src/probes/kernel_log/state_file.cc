@@ -51,7 +51,7 @@ Status StateFile::Flush() {
   if (!dirty_) return OkStatus();
   const Json state = Json::MakeObject({{"bootId", boot_id_}, {"sections", sections_}});
   const Status status = files_.WriteAtomically(path_, state.Dump());
-  // What could not be written stays due, whether or not anything changes.
+  // Sections that could not be written stay due, whether or not anything changes.
   dirty_ = !status.ok();
   if (status.ok() == failing_) {
     failing_ = !status.ok();

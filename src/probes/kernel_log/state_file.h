@@ -1,4 +1,4 @@
-// What a driver's probes must know after a restart, in one small file: which records of the
+// The state of a driver's probes that outlives a restart, in one small file: which records of the
 // kernel's log were dealt with, and the findings that came of them. Both are written at once, so
 // that a crash between them neither loses an event nor counts it twice. Another boot starts fresh:
 // the log does, and the hardware was reset. Belongs to its loop.

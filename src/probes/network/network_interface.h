@@ -19,7 +19,7 @@
 
 namespace galen::probes {
 
-// What stays of an interface, whatever it shows.
+// The lasting facts of an interface.
 struct NetworkInterface {
   std::string device{};       // a DNS label: "eth0-100" for eth0.100
   std::string interface{};    // "eth0.100"

@@ -35,7 +35,7 @@ class NvmlLibrary final : public Nvml {
   using LookAtModule = std::function<NvmlModule()>;
 
   // Loads and initialises the library: a path, or a name that the dynamic linker looks for. Blocks.
-  // NotFound: there is no such library, or it is none of NVML; FailedPrecondition: NVIDIA's kernel
+  // NotFound: there is no such library, or it is not NVML; FailedPrecondition: NVIDIA's kernel
   // module is not loaded. Both say what to do.
   // A module of another version is no error where `module` shows its GPUs: until both match, Gpus
   // are those of the module, and Read shows nothing but the two versions ("kernel-module").

@@ -38,9 +38,9 @@ class NvmlProbe final : public Probe {
   // `gpus` by the names of their devices.
   NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus);
 
-  // What was read goes to `readings` when it comes, XIDs to `xids`, both from the loop. Once;
-  // both outlive the probe. `partitions_changed` is called when a GPU's MIG mode or instances are
-  // others.
+  // Readings go to `readings` when they come, XIDs to `xids`, both from the loop. Call it once;
+  // both outlive the probe. `partitions_changed` is called when a GPU's MIG mode or instances have
+  // changed.
   void Start(SignSink& readings, SignSink& xids, std::function<void()> partitions_changed = {});
   // The GPU, with its MIG mode and instances as they were last seen; REQUIRES: there is such a
   // device.

@@ -53,7 +53,7 @@ class Signs {
   bool Shows(std::string_view name) const {
     return std::ranges::find(signs_, name, &Sign::name) != signs_.end();
   }
-  // What a library reads of a module of another version means nothing.
+  // Values that a library reads of a module of another version mean nothing.
   bool mismatch() const { return mismatch_; }
 
   // Nothing else counts of a GPU that is lost, and nothing else is known of one that needs a reset.
@@ -228,8 +228,8 @@ double ErrorRateIn(const nvml::FieldValue& field) {
   return static_cast<double>(mantissa) / std::pow(10.0, static_cast<double>(exponent));
 }
 
-// What NVML counts of each link since NVLink 5, in the place of the counters above: those of all
-// links are added up, of error rates the worst counts.
+// A counter that NVML has for each link since NVLink 5, in the place of the counters above: those
+// of all links are added up, of error rates the worst counts.
 struct LinkField {
   unsigned id;
   const char* sign;
@@ -303,7 +303,7 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   const NvmlFunctions& call = *functions_;
   Signs signs;
   nvml::Device handle = gpu.handle;
-  // It was found by the module alone, while the versions did not match.
+  // The GPU was found by the module alone, while the versions did not match.
   if (handle == nullptr &&
       !signs.Needs(call.by_address(gpu.pci_address.c_str(), &handle), "nvml")) {
     if (signs.mismatch()) return {Mismatch()};

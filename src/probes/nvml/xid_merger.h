@@ -1,4 +1,4 @@
-// The same XID comes by NVML's events and by the kernel's log: it counts once.
+// Merges the XIDs of NVML's events and of the kernel's log: one that comes by both counts once.
 #pragma once
 
 #include <deque>
@@ -68,7 +68,7 @@ class XidMerger {
   Inlet nvml_{*this}, kernel_log_{*this};
   // By device and number; what is older than the window goes when the next of its kind comes.
   std::map<std::pair<std::string, double>, std::deque<Seen>> seen_;
-  std::set<std::string> says_recovery_;  // devices of which NVML says it
+  std::set<std::string> says_recovery_;  // devices whose recovery action NVML reports
   std::deque<Held> held_;                // in the order in which they came
   Timer let_go_;
 };

@@ -22,7 +22,7 @@ namespace galen::probes {
 inline constexpr std::string_view kRecordingFile = "recording.yaml";
 inline constexpr std::string_view kSignsFile = "signs.json";
 inline constexpr std::string_view kKernelLogFile = "kernel.log";
-// What stands between two records of a kernel.log: records have lines of their own.
+// The separator of two records of a kernel.log: records have lines of their own.
 inline constexpr std::string_view kRecordEnd = "\n\n";
 
 // A device of a recording.

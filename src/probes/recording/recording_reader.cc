@@ -11,8 +11,8 @@
 namespace galen::probes {
 namespace {
 
-// The device that a fault of the kernel's log names: all devices where it names none, "" where it
-// is none of ours.
+// The device that a fault of the kernel's log names: all devices where it names none, "" for a
+// device that is not ours.
 std::string DeviceOf(const KernelFault& fault, const std::vector<RecordedDevice>& devices) {
   if (fault.pci_address.empty() && fault.kernel_name.empty()) return std::string(kEveryDevice);
   for (const RecordedDevice& device : devices) {

@@ -15,7 +15,7 @@
 
 namespace galen::probes {
 
-// What a recording may come to; at the limit Look is ResourceExhausted.
+// Limits of a recording; past them Look is ResourceExhausted.
 inline constexpr std::size_t kRecordedStepsMax = 10'000;
 inline constexpr std::uint64_t kRecordedBytesMax = std::uint64_t{256} << 20;
 
@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kRecordedBytesMax = std::uint64_t{256} << 20;
 // with what the kernel's files say of their model. NotFound: there is none.
 StatusOr<std::vector<RecordedDevice>> FindRecorded(const SysfsFiles& files, const std::string& root,
                                                    const std::vector<std::string>& patterns);
-// What identifies this one device: serial numbers, UUIDs, addresses of its ports, as the
+// Texts that identify this one device: serial numbers, UUIDs, addresses of its ports, as the
 // kernel's files have them.
 std::vector<std::string> SecretsOf(const SysfsFiles& files, const std::string& directory);
 
@@ -46,7 +46,7 @@ class RulesRecorder {
 
   // Makes the directory. AlreadyExists when it has something.
   Status Begin();
-  // What came since the last look, and belongs to the next step.
+  // Takes signs that came since the last look and belong to the next step.
   void NoteSigns(std::vector<Sign> signs);
   // Takes one record of /dev/kmsg; true when it is kept: a fault of some device, or a line that the
   // table knows.

@@ -134,7 +134,7 @@ class Player {
     for (const RecordedDevice& device : known) models[device.name] = device.model;
     engine_.SetModels(models);
     for (const std::string& name : devices) {
-      // One that has no directory has no files to miss.
+      // A device that has no directory has no files to miss.
       const auto recorded = std::ranges::find(known, name, &RecordedDevice::name);
       if (recorded != known.end() && recorded->path.empty()) continue;
       devices_.emplace(name, DeviceSigns(rules, {name, name}));
@@ -203,7 +203,7 @@ class Player {
     return look;
   }
 
-  // What no rule says: that nobody knows how the device is, and that somebody does again.
+  // Notes, without a rule, that nobody knows how the device is, and that somebody does again.
   void NoteUnknown(const HealthChange& change, Duration at) {
     const bool first_look = change.before.cause.code == cause_code::kNotProbed;
     const HealthState before = change.before.state, after = change.after.state;

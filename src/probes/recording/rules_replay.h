@@ -26,18 +26,18 @@ struct ReplayEvent {
   bool operator==(const ReplayEvent&) const = default;
 };
 
-// What a recording came to.
+// The result of playing a recording.
 struct Replay {
   std::vector<ReplayEvent> events{};
   Duration length{};
   std::vector<DeviceHealth> end{};  // every device, as it is at the end
-  // What in the recording is ignored: a line for each, with its file.
+  // Parts of the recording that are ignored: a line for each, with its file.
   std::vector<std::string> notes{};
   // How much of the recording some rule looked at; 0: nothing was tried.
   std::size_t tried = 0;
 };
 
-// What a recording may last, and how long its last step does.
+// The longest recording, and the time that its last step lasts.
 inline constexpr Duration kReplayMost = std::chrono::hours(24);
 inline constexpr Duration kReplayTail = std::chrono::minutes(1);
 // More notes than a person reads are counted.

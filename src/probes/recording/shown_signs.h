@@ -1,5 +1,6 @@
-// Which signs of a table devices have shown. A device need not have each file, so that a file or a
-// row that is misspelt is no error: its rules would watch nothing, and nobody would know. Pure.
+// Knows which signs of a table devices have shown. A device need not have each file, so that a file
+// or a row that is misspelt is no error: its rules would watch nothing, and nobody would know.
+// Pure.
 #pragma once
 
 #include <set>
@@ -44,7 +45,7 @@ class ShownSigns {
   // The operator's own signs that nothing showed: readings and counters that rules look at. Events
   // happen when they happen, and commands and exporters say themselves what fails.
   std::vector<UnshownSign> Unshown() const;
-  // Which of these devices show no file of the built-in table that the operator's file extends.
+  // Those of the devices that show no file of the built-in table which the operator's file extends.
   // Empty where that table reads no files of its own.
   std::vector<std::string> WithoutExtended(const std::vector<std::string>& devices) const;
 

@@ -151,7 +151,7 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
 }
 
-// What is read is weighed and drawn as a number; only an event can be text.
+// A reading is weighed and drawn as a number; only an event can be text.
 void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kEvent) return;
   for (const std::string& each : sign.among) {
@@ -160,7 +160,7 @@ void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   }
 }
 
-// What a sign can be must leave something, and the value of a healthy device within it.
+// The bounds of a sign must leave some value, and the value of a healthy device among them.
 void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
   CheckNumbers(sign, faults);
   if (sign.least && sign.most && *sign.least > *sign.most) {
@@ -235,8 +235,8 @@ void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
                                   rule.until == Until::kReset ? "reset" : "reboot"));
 }
 
-// What a rule silences must be there, and no rule silences itself, not even by way of others: then
-// none of them would be shown.
+// The rules that a rule silences must be there, and no rule silences itself, not even by way of
+// others: then none of them would be shown.
 class SupersedeCheck {
  public:
   SupersedeCheck(const RuleTable& table, RuleFaults& faults) : table_(table), faults_(faults) {}

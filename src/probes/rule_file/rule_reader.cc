@@ -62,7 +62,7 @@ void ReadMatch(RuleRow& row, Rule& rule) {
   }
 }
 
-// What may stand behind the mark of `when` may stand here, read alike.
+// Reads what may stand behind the mark of `when`, in the same way.
 void ReadLeave(RuleRow& row, Rule& rule) {
   const std::string text = row.Text("leave");
   if (text.empty()) return;

@@ -68,8 +68,8 @@ class RuleFaults {
   void HasDefaults(std::string sign, std::set<std::string, std::less<>> fields);
   // `field` may be "" when the row as a whole is meant.
   void Add(std::string_view field, std::string_view what);
-  // As Add, of a field that could not be read. What the value in its place would be blamed for is
-  // no mistake of whoever wrote the file: nothing more is added of that field of the row.
+  // As Add, of a field that could not be read. Later faults of that field in that row would only be
+  // consequences, and are not added.
   void AddUnread(std::string_view field, std::string_view what);
   // Likewise, of a field whose fault is reported elsewhere.
   void MarkUnread(std::string_view field);

@@ -88,7 +88,7 @@ void CheckText(const std::string& text, const SignSpec& sign, std::string_view f
     return;
   }
   std::string hint;
-  // "85°C" is a text to whoever reads it.
+  // "85°C" is read as a text: a unit needs a blank before it.
   if (number && !sign.unit.empty() && text.ends_with(sign.unit)) {
     hint = "; its unit has a blank before it";
   } else if (sign.file && sign.file->words.contains(text)) {

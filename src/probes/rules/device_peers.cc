@@ -1,6 +1,5 @@
-// What RuleEngine makes of other devices and other rules: readings held against those of peers, and
-// findings that another finding stands for.
-// Tested by peer_values_test.cc.
+// The part of RuleEngine that looks at other devices and other rules: readings compared with those
+// of peers, and findings that another finding supersedes. Tested by peer_values_test.cc.
 #include <fmt/format.h>
 
 #include "probes/rules/rule_engine.h"

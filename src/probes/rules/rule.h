@@ -120,8 +120,8 @@ struct SignSpec {
   std::string unit{};
   std::string help{};   // one line for `galen inject`
   std::string usual{};  // the value on a healthy device; "" for events
-  // What it can be, for whoever makes one up (sign_value.h): one of a few texts or numbers, or a
-  // number within bounds.
+  // The values that it can have, for whoever makes one up (sign_value.h): one of a few texts or
+  // numbers, or a number within bounds.
   std::vector<std::string> among{};
   std::optional<double> least{};
   std::optional<double> most{};
@@ -221,7 +221,7 @@ StatusOr<Match> ParseMatch(std::string_view text);
 // `left` is what was read, `right` what the rule says.
 bool Holds(Compare compare, double left, double right);
 
-// What ends a finding.
+// The way in which a finding ends.
 enum class Until {
   kClear,   // the sign no longer matches
   kFor,     // the event was not seen again for Rule::quiet
@@ -229,7 +229,7 @@ enum class Until {
   kReboot,  // the machine started anew
 };
 
-// What the share of a Degraded device is: a number, or the value against what is expected of it.
+// The share of a Degraded device that is the value against what is expected of it.
 struct ShareRatio {
   bool operator==(const ShareRatio&) const = default;
 };
@@ -251,8 +251,8 @@ struct Rule {
   Match match{};
   std::optional<Condition> condition{};
   HealthState state = HealthState::kHealthy;  // Healthy: kept as a record, changes nothing
-  // What is left of a Degraded device, above 0 and up to 1; a ratio is the value over what it is
-  // compared with.
+  // The capability left of a Degraded device, above 0 and up to 1; a ratio is the value over what
+  // it is compared with.
   std::variant<double, ShareRatio> share = 1.0;
   std::string code{};      // "TemperatureHigh"
   std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text} {detail}

@@ -13,7 +13,7 @@ namespace {
 // The finding to show of two: worse state, less left, earlier (the root, not what followed).
 bool Outranks(const Finding& a, const Finding& b) {
   if (a.state != b.state) return a.state > b.state;
-  // What is left counts only where something is: an Unhealthy device has no share to compare.
+  // Shares count for Degraded devices only: an Unhealthy device has none to compare.
   if (a.state == HealthState::kDegraded && a.share != b.share) return a.share < b.share;
   return a.since < b.since;
 }
@@ -158,7 +158,7 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& u
   for (const std::size_t index : use.rules) {
     RuleTrack& track = TrackOf(device, index);
     if (!ConditionHolds(device, table_->rules[index])) {
-      // What it found already stays: only the sign itself can end it.
+      // A finding stays: only the sign itself can end it.
       track.Pause();
     } else if (AsksForPeers(table_->rules[index])) {
       ApplyAgainstPeers(device, sign, index, *use.peers, at);

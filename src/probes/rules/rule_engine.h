@@ -20,9 +20,9 @@
 
 namespace galen::probes {
 
-// What the devices of one model show of one sign at present, so that each can be held against the
-// others. Filled anew by its owner when something came; keeps its memory, so that it asks for none
-// once all devices have been seen.
+// The values that the devices of one model show of one sign at present, so that each can be
+// compared with the others. Filled anew by its owner when something came; keeps its memory, so that
+// it asks for no more once all devices have been seen.
 class PeerValues {
  public:
   // The values are out of date from now on.
@@ -55,7 +55,7 @@ struct Instant {
   WallTime wall{};
 };
 
-// What a rule has found.
+// The state that a rule has found, and why.
 struct Finding {
   HealthState state = HealthState::kHealthy;
   double share = 1.0;  // 0: a ratio that leaves nothing, which makes the device Unhealthy
@@ -103,7 +103,7 @@ class RuleTrack {
   // When Settle next has something to do, if no sign comes before.
   std::optional<Time> Due() const;
 
-  // What must survive a restart: null when there is nothing.
+  // The state that must survive a restart: null when there is nothing.
   Json Save() const;
   void Restore(const Json& saved, const Instant& at);
 
@@ -180,14 +180,14 @@ struct SignRecord {
   bool operator==(const SignRecord&) const = default;
 };
 
-// What came of some signs: findings that changed, in order of device name, and events in the order
+// The result of some signs: findings that changed, in order of device name, and events in the order
 // of their signs.
 struct Evaluation {
   std::vector<HealthChange> changes{};
   std::vector<SignRecord> records{};
 };
 
-// Belongs to whoever calls it, on one loop. The order of a table's rows decides nothing.
+// Belongs to its caller's loop. The order of a table's rows decides nothing.
 class RuleEngine {
  public:
   // Whose devices these are, and when one counts as Unknown.
@@ -208,9 +208,9 @@ class RuleEngine {
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
   // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
-  // The model of each device: those of one model are peers. A device without one has none. Devices
-  // that are parts of one whole show what it shows, as MIG instances of one GPU: they have one vote
-  // together, and none on one another.
+  // The model of each device: those of one model are peers. A device without a model has no peers.
+  // Devices that are parts of one whole show what it shows, as MIG instances of one GPU: they count
+  // as one peer together, and not as peers of each other.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device = {});
 
@@ -220,9 +220,9 @@ class RuleEngine {
   // rules found that are gone, or look at another sign now, is over. Gives what changes by that.
   Evaluation SetTable(const RuleTable& table, const Instant& at);
 
-  // What follows from these signs, and from time having passed; call it with none when NextDue has
-  // come. Signs of other devices, and signs that the table does not know, are left out. Each change
-  // is returned once, and Snapshot shows it from then on.
+  // Changes that follow from these signs, and from time having passed; call it with none when
+  // NextDue has come. Signs of other devices, and signs that the table does not know, are left out.
+  // Each change is returned once, and Snapshot shows it from then on.
   Evaluation Evaluate(const std::vector<Sign>& signs, const Instant& at);
   // A probe could read nothing at all: every device is Unknown until it can again.
   Evaluation ObserveFailed(const Status& status, const Instant& at);
@@ -275,13 +275,13 @@ class RuleEngine {
   };
   using Devices = std::map<std::string, Device, std::less<>>;
 
-  // What a sign is about, looked up once for all that is done with it.
+  // The subject of a sign, looked up once for all that is done with it.
   struct Subject {
     const SignUse* use = nullptr;  // null: the table does not know it
     std::ranges::subrange<Devices::iterator> devices{};
   };
 
-  // What is derived from the table.
+  // Derives the members below from the table.
   void ReadTable();
   // The device's tracks by the present table, from those by the one before.
   void MoveTracks(Device& device, const RuleTable& before, const Instant& at);
@@ -289,7 +289,7 @@ class RuleEngine {
   void FindSubjects(const std::vector<Sign>& signs);
   // The devices that a sign is about: one, all or none.
   std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
-  // What later signs and rules of the same look compare with.
+  // Notes the values that later signs and rules of the same look compare with.
   void Note(const Sign& sign, const Subject& subject);
   void Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
              Evaluation& evaluation);
@@ -301,8 +301,8 @@ class RuleEngine {
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
                                     const Instant& at);
-  // What the rule found is over, as of `time`: there is no reading of its sign, or there are too
-  // few peers to hold it against. What rests on peers is well only when they show it.
+  // Ends what the rule found, as of `time`: there is no reading of its sign, or there are too few
+  // peers to compare it with. A finding against peers counts as well again only when they show it.
   void LoseReading(Device& device, std::size_t rule, WallTime time);
   void ApplyUnreadable(Device& device, const Sign& sign);
   // Ends what the sign's readings have found, and its trouble.

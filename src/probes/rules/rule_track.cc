@@ -32,7 +32,7 @@ bool ExpectsText(const Comparison& comparison, const Sign& sign) {
   return std::holds_alternative<Expected>(comparison.with) && !sign.expected_text.empty();
 }
 
-// What the comparison compares with, as a number; `best` is what RuleTrack::OnReading has it for.
+// The right side of the comparison, as a number; `best` is what RuleTrack::OnReading has it for.
 std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, double best) {
   if (const double* number = std::get_if<double>(&comparison.with)) return *number;
   if (std::holds_alternative<Expected>(comparison.with)) return sign.expected;
@@ -140,7 +140,7 @@ void RuleTrack::TryEnter(const Instant& at) {
 }
 
 RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
-  // One from the future happened now: its clock, or ours, was set.
+  // An event from the future happened now: its clock, or ours, was set.
   return {time, at.now - std::max(Duration::zero(), at.wall - time)};
 }
 

@@ -1,5 +1,4 @@
-// What the rules of a table make of each sign, so that a reading meets only the few rules that look
-// at it.
+// The rules of a table by sign, so that a reading meets only the few rules that look at it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which values a sign can have, as its table says. Hardware shows what it shows; this holds for
+// The values that a sign can have, as its table says. Hardware shows what it shows; this holds for
 // what somebody makes up, so that a slip of the finger is refused and not judged. Pure.
 #pragma once
 

@@ -14,8 +14,8 @@
 
 namespace galen::probes {
 
-// What was read for a sign. Neither a value nor an error: there is no such file, or the kernel
-// itself has no value.
+// The reading of a sign. Neither a value nor an error: there is no such file, or the kernel itself
+// has no value.
 struct SignReading {
   std::string sign{};
   std::optional<double> value{};
@@ -45,7 +45,7 @@ std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
 DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
                         const std::vector<const SignSpec*>& signs, const BeforeRead& before_read);
 
-// What a look showed, as signs of the device: values, and what cannot be read.
+// A look as signs of the device: values, and what cannot be read.
 std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device);
 
 // The number in a file's text: of its first line, or of the line that begins with `row`; "16.0 GT/s

@@ -62,7 +62,7 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
     signs.push_back(std::move(reset));
   }
   for (const SignReading& reading : look.readings) TakeReading(reading, now, signs);
-  // What is read more seldom is still as it was: silence would make the device unknown.
+  // Signs that are read more seldom are still as they were: silence would make the device unknown.
   for (auto& [name, last] : last_) {
     if (std::exchange(last.read, false)) continue;
     signs.push_back(last.sign);
@@ -76,8 +76,8 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   Last* last = known == last_.end() ? nullptr : &known->second;
   if (last != nullptr) last->read = true;
   std::string error = reading.error;
-  // A file that this device never had is no sign of it; one that it had is missed, and so is its
-  // limit: without one no rule matches, and a fault would pass for over.
+  // A file that this device never had is not a sign of it. One that it had is missed, and so is its
+  // limit: without it no rule matches, and a fault would seem to be over.
   if (error.empty() && last != nullptr && !reading.value) {
     error = reading.outside ? fmt::format("it is {} now, past the sign's least or most",
                                           NumberText(*reading.outside))

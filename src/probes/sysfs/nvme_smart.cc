@@ -1,4 +1,4 @@
-// What an NVMe drive says of its own health: log page 02h of the NVM Express base specification
+// An NVMe drive's own words on its health: log page 02h of the NVM Express base specification
 // (SMART / health information), asked for by the kernel's ioctl of the controller's device node
 // (linux/nvme_ioctl.h), which takes CAP_SYS_ADMIN.
 #include <fcntl.h>
@@ -49,9 +49,9 @@ StatusOr<std::string> AskForPage(const Fd& fd, const std::string& node) {
   command.data_len = static_cast<std::uint32_t>(page.size());
   // How many words of four bytes are wanted, less one, beside the page's number.
   command.cdw10 = static_cast<std::uint32_t>(page.size() / 4 - 1) << 16 | kSmartPage;
-  // No time of our own: the kernel resets a controller whose answer is late (nvme_timeout() of
-  // drivers/nvme/host/pci.c), with whoever works on the drive. Its default is meant for slow
-  // drives, and whoever looks waits for this thread no longer than it likes.
+  // No timeout of our own: the kernel resets a controller whose answer is late (nvme_timeout() of
+  // drivers/nvme/host/pci.c), under everybody who uses the drive. The kernel's default is meant for
+  // slow drives, and nobody waits for this thread longer than they like.
   command.timeout_ms = 0;
   const int result = ::ioctl(fd.get(), NVME_IOCTL_ADMIN_CMD, &command);
   if (result < 0) return ErrnoStatus(errno, node);

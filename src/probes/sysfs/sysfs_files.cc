@@ -15,7 +15,8 @@
 namespace galen::probes {
 namespace {
 
-// What open(2) gave, with the path for errors: of the file, or of its directory and below that.
+// Reads what open(2) gave, with the path for errors: of the file, or of its directory and below
+// that.
 StatusOr<std::string> ReadAll(const Fd& fd, std::string_view directory, std::string_view file) {
   const auto path = [&] {
     return directory.empty() ? std::string(file) : fmt::format("{}/{}", directory, file);

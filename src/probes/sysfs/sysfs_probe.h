@@ -60,7 +60,7 @@ class SysfsProbe final : public Probe {
 
  private:
   struct Look;
-  // One device, and what is known of it.
+  // One device, and what its looks have shown.
   struct Watched {
     SysfsDevice device;
     DeviceSigns signs;

@@ -13,7 +13,7 @@
 
 namespace galen::probes {
 
-// What the kernel says of one device (kobject_uevent(); Documentation/ABI/testing/sysfs-uevent).
+// The kernel's message about one device (kobject_uevent(); Documentation/ABI/testing/sysfs-uevent).
 struct Uevent {
   std::string action;  // "add", "remove", "bind", "unbind", "change", "move", "online", "offline"
   std::string path;    // below /sys: "/devices/pci0000:00/0000:00:1c.0/0000:4b:00.0"
