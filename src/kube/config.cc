@@ -36,7 +36,9 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
   // Read now, so that a Pod without a mounted token fails at its start and not at its first call.
   for (const std::string& path : {config.ca_file, config.credentials.token_file}) {
     const StatusOr<std::string> text = files.Read(path);
-    if (!text.ok()) return Annotate(text.status(), "the Pod's service account");
+    if (!text.ok())
+      return Annotate(text.status(),
+                      "read the Pod's service account (is automountServiceAccountToken off?)");
   }
   // Some clusters leave it out; "default" will do.
   if (const StatusOr<std::string> ns = files.Read(kServiceAccount + "namespace"); ns.ok()) {

@@ -98,7 +98,8 @@ class FieldReader {
       return "";
     }
     // The most common mistake: a path, or DER, in base64.
-    if (bytes->find("-----BEGIN ") == std::string::npos) Fault(name, "holds no PEM");
+    if (bytes->find("-----BEGIN ") == std::string::npos)
+      Fault(name, "holds no PEM; it must be the base64 of a PEM text");
     return std::move(bytes).value();
   }
   // A path; relative ones start at the directory of the file that names them.

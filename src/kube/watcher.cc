@@ -106,8 +106,9 @@ void Watcher::Impl::AskPage() {
 void Watcher::Impl::AskWatch() {
   Enter(State::kWatching);
   decoder.emplace();
-  timer = loop.After(kWatchTimeout + kWatchGrace,
-                     [this] { OnLost(DeadlineExceeded("the server did not end it in time")); });
+  timer = loop.After(kWatchTimeout + kWatchGrace, [this] {
+    OnLost(DeadlineExceeded("the server did not end the watch in time"));
+  });
   call = client.Stream(
       Watch(
           options.resource, options.ns,
@@ -178,7 +179,7 @@ void Watcher::Impl::OnEventBytes(std::string_view bytes) {
 void Watcher::Impl::OnEvent(const WatchEvent& event) {
   if (event.type == WatchEvent::Type::kError) return OnErrorEvent(StatusOfObject(event.object));
   const std::string& seen = event.object["metadata"]["resourceVersion"].AsString();
-  if (seen.empty()) return OnLost(DataLoss("an event without a resourceVersion"));
+  if (seen.empty()) return OnLost(DataLoss("the server sent an event without a resourceVersion"));
   version = seen;
   progress = true;
   refused_watches = 0;
@@ -200,7 +201,8 @@ void Watcher::Impl::OnEvent(const WatchEvent& event) {
 void Watcher::Impl::OnPageEnd() {
   const StatusOr<ListHead> head = splitter->Finish();
   if (!head.ok()) return OnLost(head.status());
-  if (head->resource_version.empty()) return OnLost(DataLoss("a list without a resourceVersion"));
+  if (head->resource_version.empty())
+    return OnLost(DataLoss("the server sent a list without a resourceVersion"));
   if (!head->resume.empty() && head->resume == resume) {
     Report(DataLoss("the server gives the same page again and again"));
     resume.clear();

@@ -26,7 +26,7 @@ class DiskQueue {
 // Does `work` on the queue and gives `done` what it returned, as Run() does; `done` is not
 // called when the object that `owner` belongs to has gone by then. `work` may run on after that, so
 // it owns all that it touches or borrows what outlives the queue. It is destroyed after `done` has
-// returned, or with the queue when `done` is never called.
+// returned; when `done` is never called, once both the queue and `work` have ended.
 template <typename Work, typename Done>
 void RunFor(const Liveness& owner, DiskQueue& queue, Work work, Done done) {
   struct Piece {

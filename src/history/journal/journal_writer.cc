@@ -88,7 +88,7 @@ void JournalWriter::Begin() {
     write->Run();
     return End(*write);
   }
-  // Owned by what returns the write, or destroyed with it when this writer has gone.
+  // The work owns it until `done` has returned; when this writer has gone, until the work ends.
   Write& lent = *write;
   RunFor(
       liveness_, *options_.disk,

@@ -126,7 +126,7 @@ StatusOr<std::string> Exchange::ReadAll() {
     if (count == 0) return all;
     all.append(buffer, static_cast<std::size_t>(count));
     if (all.size() > kExporterBytesMax) {
-      return ResourceExhausted("more than {} bytes", kExporterBytesMax);
+      return ResourceExhausted("the page has more than {} bytes", kExporterBytesMax);
     }
   }
 }

@@ -121,7 +121,7 @@ std::string RulesRecorder::WithoutSecrets(std::string text) const {
 Status RulesRecorder::Begin() {
   const StatusOr<std::vector<std::string>> names = disk_.List(options_.directory);
   if (names.ok() && !names->empty()) {
-    return AlreadyExists("{} has something: a recording needs a directory of its own",
+    return AlreadyExists("{} is not empty: a recording needs a directory of its own",
                          options_.directory);
   }
   RETURN_IF_ERROR(disk_.MakeDirectories(options_.directory));

@@ -44,7 +44,7 @@ class RulesRecorder {
   RulesRecorder(const SysfsFiles& sysfs, FileSystem& disk, const RuleTable& rules,
                 std::vector<RecordedDevice> devices, Options options);
 
-  // Makes the directory. AlreadyExists when it has something.
+  // Makes the directory. AlreadyExists when it is not empty.
   Status Begin();
   // Takes signs that came since the last look and belong to the next step.
   void NoteSigns(std::vector<Sign> signs);

@@ -167,7 +167,7 @@ void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
     return faults.Add("least", "is above most");
   }
   if (!sign.among.empty() && (sign.least || sign.most || sign.whole)) {
-    return faults.Add("among", "leaves nothing to least, most and whole");
+    return faults.Add("among", "has no value that fits least, most and whole");
   }
   if (!sign.usual.empty() && !ParseSignValue(sign, sign.usual).ok()) {
     faults.Add("usual", fmt::format("'{}' is not {}", sign.usual, PossibleValues(sign)));

@@ -41,8 +41,8 @@ TEST(RuleFaults, DefaultsOfAMisspeltSignAreNamedAndWhatRulesLackForThemIsNot) {
 
 TEST(RuleFaults, DefaultsThatNoRuleTakesDoNothing) {
   EXPECT_EQ(SaidOf("extends: pci\ndefaults:\n  link-width: {owner: Platform}\n"),
-            "r.yaml:3:3: file: defaults of link-width is taken by no rule of this file; what a "
-            "table has that it extends is changed by a rule of the same id");
+            "r.yaml:3:3: file: defaults of link-width are used by no rule of this file; to "
+            "change a rule of the table that it extends, write one of the same id");
 }
 
 TEST(RuleFaults, AFaultOfDefaultsStandsThereOnceForAllRules) {

@@ -225,9 +225,10 @@ void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const Rul
     if (table.FindSign(sign) == nullptr) continue;
     if (std::ranges::find(own.rules, sign, &Rule::sign) != own.rules.end()) continue;
     faults.At(lines.PlaceInside("defaults", sign, ""), "file");
-    faults.Add("defaults", fmt::format("of {} is taken by no rule of this file; what a table has "
-                                       "that it extends is changed by a rule of the same id",
-                                       Shown(sign, 80)));
+    faults.Add("defaults",
+               fmt::format("of {} are used by no rule of this file; to change a rule of "
+                           "the table that it extends, write one of the same id",
+                           Shown(sign, 80)));
   }
 }
 

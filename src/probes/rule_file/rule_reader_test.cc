@@ -127,7 +127,7 @@ TEST(RuleReader, ASignsPossibleValuesMustLeaveSomethingAndHoldTheUsualOne) {
       std::string(kGoodRule));
   EXPECT_THAT(faults, HasSubstr("r.yaml:2: heat: usual '41' is not a number from 50 to 90"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: width: least is above most"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:4: flag: among leaves nothing to least"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: flag: among has no value that fits least"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:5: links: whole is neither true nor false"));
 }
 
@@ -283,7 +283,8 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:8: g: file has '@nvme-smrt'"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:9: h: file has '@nvme-smart'"));
   EXPECT_THAT(faults, Not(HasSubstr("r.yaml:10:")));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: file is read again and again: no event"));
+  EXPECT_THAT(faults,
+              HasSubstr("r.yaml:2: a: file is read again and again, so the sign cannot be"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: file has the segment '..'"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: file is not a path below the device's directory"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: scale 'thousand' is not like \"/ 1000\""));

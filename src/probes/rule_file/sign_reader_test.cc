@@ -64,7 +64,7 @@ TEST(SignReader, NamesEveryFaultOfACommand) {
       "- {name: j, kind: reading, command: /c, row: r}\n"
       "- {name: k, kind: reading, timeout: 1s, cpu: 1s, output: json}\n");
   for (const char* fault : {
-           "r.yaml:2: a: command is run again and again: no event",
+           "r.yaml:2: a: command is run again and again, so the sign cannot be an event",
            "r.yaml:3: b: command gives 0 or 1, which is not a counter, unless `output` is json",
            "r.yaml:4: c: command begins with no program's whole path",
            "r.yaml:5: d: command begins with no program's whole path",

@@ -1,5 +1,6 @@
 // The part of RuleEngine that looks at other devices and other rules: readings compared with those
-// of peers, and findings that another finding supersedes. Tested by peer_values_test.cc.
+// of peers, and findings that another finding supersedes.
+// Tested by peer_values_test.cc.
 #include <fmt/format.h>
 
 #include "probes/rules/rule_engine.h"

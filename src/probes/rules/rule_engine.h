@@ -296,7 +296,7 @@ class RuleEngine {
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
   void ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule, std::size_t slot,
                          const Instant& at);
-  // Of the parts of one whole, the device whose value counts; nullptr: none shows the sign.
+  // The device whose value counts among the parts of one whole; nullptr: none shows the sign.
   const Device* VoterOf(const Device& device, const Sign& sign, const Instant& at) const;
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,

@@ -48,7 +48,8 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
     std::optional<std::string> star = MatchStar(segment, name);
     if (!star) continue;
     if (found.size() >= kFoundPathsMax) {
-      return FailedPrecondition("more than {} are there, say which are meant", kFoundPathsMax);
+      return FailedPrecondition("more than {} files match, write a narrower pattern",
+                                kFoundPathsMax);
     }
     FoundPath next{Join(from.path, name), from.stars};
     next.stars.push_back(*std::move(star));
