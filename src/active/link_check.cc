@@ -78,7 +78,7 @@ class LinkCheck {
     return OkStatus();
   }
 
-  // Compared at both ends: what was wrong before it was sent is no fault of the link.
+  // Compared at both ends: what was wrong before it was sent is not the fault of the link.
   Status Send(std::size_t from, std::size_t to, std::uint64_t round) {
     RETURN_IF_ERROR(watch_.Continue(fmt::format("{} → {}", ends_[from].name, ends_[to].name)));
     Pattern pattern{.name = "random",

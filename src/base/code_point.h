@@ -8,7 +8,7 @@
 
 namespace galen {
 
-// One code point read from the front of a text; no bytes when that is no valid UTF-8.
+// One code point read from the front of a text; no bytes when that is not valid UTF-8.
 struct CodePoint {
   char32_t value = 0;
   std::size_t bytes = 0;

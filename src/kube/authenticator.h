@@ -36,9 +36,9 @@ struct ExecCredential {
 // an agent has no user at a terminal.
 std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& config);
 
-// InvalidArgument when it is no ExecCredential of the version asked for, holds nothing, or holds
-// half of a certificate and key. Read as the end of a sentence about the plugin; never quotes the
-// output, which is a secret.
+// InvalidArgument when it is not an ExecCredential of the version asked for, holds nothing, or
+// holds half of a certificate and key. Read as the end of a sentence about the plugin; never quotes
+// the output, which is a secret.
 StatusOr<ExecCredential> ParseExecCredential(const ExecPlugin& plugin, std::string_view output);
 
 // PEM texts that belong together; both empty = none.

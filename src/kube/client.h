@@ -26,7 +26,7 @@ class Client {
   // PermissionDenied, 400/413/422 InvalidArgument (Aborted when a patch named another object's
   // uid), 405/406/415/501 Unimplemented, 408 DeadlineExceeded, 429 ResourceExhausted, other 5xx
   // Unavailable. What the transport says (Unavailable, Unauthenticated) passes through. DataLoss:
-  // the answer is no JSON. 429 and 503 with Retry-After are repeated after that time, up to
+  // the answer is not JSON. 429 and 503 with Retry-After are repeated after that time, up to
   // kRetriesMax, as client-go does. DeadlineExceeded past kDeadline.
   [[nodiscard]] std::unique_ptr<net::HttpCall> Do(net::HttpRequest request,
                                                   std::function<void(StatusOr<Json>)> done);

@@ -16,8 +16,8 @@
 namespace galen::kube {
 namespace {
 
-// Far more than a thousand contexts; keeps a path that is no kubeconfig from being read in whole as
-// one.
+// Far more than a thousand contexts; keeps a path that is not a kubeconfig from being read in whole
+// as one.
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
 constexpr std::size_t kFaultsMax = 50;  // reported; a broken file must not fill the screen
 

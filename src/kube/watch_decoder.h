@@ -98,8 +98,8 @@ class WatchDecoder {
   // Takes the next bytes, cut anywhere. REQUIRES: Next was called until it wanted more. After an
   // error feed no more.
   Status Write(std::string_view bytes);
-  // The next event, nullopt when more bytes are wanted, DataLoss for a line that is no event. The
-  // broken line is gone then; whether to go on is the caller's to say.
+  // The next event, nullopt when more bytes are wanted, DataLoss for a line that is not an event.
+  // The broken line is gone then; whether to go on is the caller's to say.
   StatusOr<std::optional<WatchEvent>> Next();
   // The watch is over; DataLoss when it ended inside an event, whose line is then lost.
   Status Finish() const;

@@ -36,7 +36,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
         backoff(options.backoff),
         refusals(options.refused) {}
 
-  // Beginnings. ListAfresh asks for the first page, whatever `resume` was.
+  // These begin a list. ListAfresh asks for the first page, whatever `resume` was.
   void ListAfresh();
   void AskPage();
   void AskWatch();
@@ -53,7 +53,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   void OnEventBytes(std::string_view bytes);
   void OnEvent(const WatchEvent& event);
 
-  // Ends; each leads to exactly one next state.
+  // These end a request; each leads to exactly one next state.
   void OnPageEnd();
   void OnWatchEnd();
   void OnRefused();

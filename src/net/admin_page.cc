@@ -81,7 +81,8 @@ void AdminPage::AnswerReady(HttpExchange& exchange, bool verbose) {
   std::string lines;
   bool ready = true;
   for (const Named& named : checks_) {
-    // All of them, even after a failure: a person wants to see everything that is wrong at once.
+    // Runs all checks, even after a failure: a person wants to see everything that is wrong at
+    // once.
     const std::string reason = named.check();
     ready = ready && (reason.empty() || named.is_note);
     lines += LineOf(named, reason);

@@ -48,7 +48,7 @@ class ExchangeNotices {
   void Notify() {
     Liveness::Watch watch(liveness_);
     if (std::exchange(is_drained_, false) && on_drained_ && !is_gone_) {
-      // Out of the member while it runs, so that it may destroy us or set another.
+      // Moved out of the member while it runs, so that it may destroy us or set another.
       auto on_drained = std::exchange(on_drained_, nullptr);
       on_drained();
       if (!watch.alive()) return;

@@ -73,7 +73,7 @@ class Answer final : private net::HttpResponseSink {
  private:
   void OnHead(int status, const net::Headers& headers) override {
     const auto type = net::FindHeader(headers, "content-type");
-    // Anything else is a proxy or another server: its body is no messages, its status all we have.
+    // Anything else is a proxy or another server: its body holds no messages.
     is_grpc_ = status == 200 && type && IsGrpcContentType(*type);
     in_head_ = StatusFromHeaders(headers);
     if (!is_grpc_ && !in_head_) in_head_ = StatusFromHttp(status);

@@ -81,8 +81,8 @@ class Dispatcher final : public net::HttpHandler {
   void AddUnary(std::string path, UnaryMethod method);
   void AddStream(std::string path, StreamMethod method);
 
-  // Answers everything: unknown paths get UNIMPLEMENTED, requests that are no gRPC 405 or 415. A
-  // grpc-timeout header is honoured for unary calls; a stream has no deadline.
+  // Answers everything: unknown paths get UNIMPLEMENTED, requests that are not gRPC get 405 or 415.
+  // A grpc-timeout header is honoured for unary calls; a stream has no deadline.
   void Handle(std::unique_ptr<net::HttpExchange> exchange) override;
 
  private:

@@ -15,7 +15,7 @@ namespace galen {
 // There a hardware sign is a finding of a device that the ended container sees, of
 // FaultOwner::kHardware, that ends programs: Unhealthy, or Degraded by a fault that is known to
 // kill its program. "Lasts": no Healthy finding came after it. What may be the echo of a hardware
-// sign is no fault of a program, driver or platform.
+// sign is not a fault of a program, driver or platform.
 enum class Fact {
   // About its devices.
   kDeviceLost,

@@ -195,7 +195,7 @@ void NoteOthers(const CrashScene& scene, const std::vector<WallTime>& near, Cras
 }
 
 // Known Healthy all the time around the end, as far as the run reaches back. A note of the hardware
-// (a row that was remapped) is no fault, and no proof of health either.
+// (a row that was remapped) is not a fault, and no proof of health either.
 bool IsWell(const CrashScene& scene, const DeviceTimeline& device) {
   WallTime from = *scene.moment - kJustBefore;
   const WallTime to = *scene.moment + kJustAfter;

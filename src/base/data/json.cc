@@ -89,7 +89,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
     return false;
   }
 
-  // The parser turns the lone second half of a surrogate pair ("\udc00") into bytes that are no
+  // The parser turns the lone second half of a surrogate pair ("\udc00") into bytes that are not
   // UTF-8; all else it checks itself.
   bool IsWhole(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at < text.size(); at = text.find('\xED', at + 1)) {

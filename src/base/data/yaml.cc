@@ -103,7 +103,7 @@ Status FaultAt(const yaml_mark_t& mark, std::string_view what) {
 Status Reader::Next(Event& event) {
   if (yaml_parser_parse(&parser_, event.get()) == 1) return OkStatus();
   const std::string_view problem = parser_.problem == nullptr ? "it is broken" : parser_.problem;
-  // Bytes that are no text have an offset instead of a line.
+  // Bytes that are not text have an offset instead of a line.
   if (parser_.error == YAML_READER_ERROR)
     return InvalidArgument("YAML byte {}: {}", parser_.problem_offset, problem);
   return FaultAt(parser_.problem_mark, problem);

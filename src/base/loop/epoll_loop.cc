@@ -181,7 +181,7 @@ void EpollLoop::Impl::RunDue() {
   const TimerKey last(looked, next_timer);
   while (!timers.empty() && timers.begin()->first <= last && !stop) {
     if (timers.begin()->first.second >= last.second) return;
-    // Out of the map before it runs: the task may cancel itself, or ask for new timers.
+    // Taken out of the map before it runs: the task may cancel itself, or ask for new timers.
     auto node = timers.extract(timers.begin());
     Step([&] { node.mapped()(); });
   }
@@ -319,7 +319,7 @@ void EpollLoop::Run() {
 
 void EpollLoop::Stop() {
   impl_->stop = true;
-  // Always, asleep or not: `stop` is no part of what the lock guards.
+  // Always, asleep or not: `stop` is not a part of what the lock guards.
   impl_->Wake();
 }
 

@@ -13,7 +13,7 @@
 namespace galen {
 namespace {
 
-// 0 for what is no number.
+// 0 for what is not a number.
 std::uint64_t NumberOf(const Environment& environment, std::string_view name) {
   const std::string text = Lookup(environment, name).value_or("");
   std::uint64_t number = 0;

@@ -101,7 +101,7 @@ void Store::ForgetOldestDevice() {
   }));
 }
 
-// In the order of their numbers. Copies: they are written by another thread.
+// Lines in the order of their numbers. Copies: they are written by another thread.
 std::vector<std::string> Store::Lines() const {
   std::map<std::uint64_t, std::string_view> older;
   const auto add = [&](const Kept& record) {

@@ -25,7 +25,8 @@ double ParseShare(const std::string& text) {
   double share = 1.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  // A text that is no share counts as a whole device: no reduction is shown that nobody reported.
+  // A text that is not a share counts as a whole device: no reduction is shown that nobody
+  // reported.
   return whole && share >= 0 && share <= 1 ? share : 1.0;
 }
 

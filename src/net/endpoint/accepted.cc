@@ -60,7 +60,7 @@ void Accepted::OnBytes(std::string_view bytes) {
   // Still undecided: "P" may begin the preface or POST.
   if (is_http2 && first_.size() < kPreface.size()) return;
   opening_.Cancel();
-  // Out of the member: the session's first request may end this connection.
+  // Moved out of the member: the session's first request may end this connection.
   const std::string first = std::exchange(first_, {});
   if (is_http2) return StartHttp2(first);
   auto session = std::make_unique<Http1Server>(context_, std::move(stream_));

@@ -50,7 +50,7 @@ class Server {
  public:
   // Binds and listens. A unix socket file that nobody listens on any more is replaced; one that
   // somebody listens on is AlreadyExists; a path past 107 bytes is InvalidArgument, and so are a
-  // TCP host that is no number and PEM that cannot be read. Other errors are the system's
+  // TCP host that is not a number and PEM that cannot be read. Other errors are the system's
   // (PermissionDenied, NotFound for a missing directory). Loop, log and handler outlive the server.
   static StatusOr<std::unique_ptr<Server>> Start(IoLoop& loop, Log& log, ServerOptions options,
                                                  HttpHandler& handler);

@@ -65,8 +65,8 @@ struct Http1RequestReader::Impl {
     // Trailers come by the same callbacks as headers; this is where they begin.
     self.head_size = self.request.headers.size();
     for (Header& header : self.request.headers) {
-      // RFC 9112, section 5.1: white space around a value is no part of it; the parser keeps it at
-      // the end.
+      // RFC 9112, section 5.1: white space around a value is not a part of it; the parser keeps it
+      // at the end.
       header.value.erase(header.value.find_last_not_of(" \t") + 1);
     }
     const bool sized = parser->content_length != ULLONG_MAX;

@@ -135,7 +135,7 @@ void Http1Server::HandOver() {
                                              .keep_alive = reader_->keep_alive() && !draining_});
   auto exchange = std::make_unique<Exchange>(*this, std::move(request));
   exchange_ = exchange.get();
-  // Last: the handler may answer at once, and what follows may end this connection.
+  // Called last: the handler may answer at once, and the answer may end this connection.
   context_.handler.Handle(std::move(exchange));
 }
 
@@ -193,7 +193,7 @@ void Http1Server::AnswerDone() {
   EndSoon("the last answer was sent");
 }
 
-// Later, because we may be inside a call of the handler's.
+// Waits for the next turn, because we may be inside a call of the handler's.
 void Http1Server::NextSoon() {
   next_ = context_.loop.At(context_.loop.Now(), [this] {
     const Timer ran = std::exchange(next_, Timer());

@@ -41,7 +41,7 @@ int ParseStatus(std::string_view text) {
 // Most resets say "try again"; the named ones say something else.
 Status ResetStatus(Http2Error error, const std::string& peer) {
   std::string text = fmt::format("{} cut the answer off: {}", peer, ToString(error));
-  // These as gRPC maps them (PROTOCOL-HTTP2.md, "Errors").
+  // gRPC's mapping of errors (PROTOCOL-HTTP2.md, "Errors").
   switch (error) {
     case Http2Error::kCancel:
       return {Code::kCancelled, std::move(text)};
@@ -60,7 +60,8 @@ Status ResetStatus(Http2Error error, const std::string& peer) {
 // A call on a connection that is already dead.
 class DeadCall final : public HttpCall {
  public:
-  // Later, since Send never calls the sink; unless the call is destroyed before.
+  // Ends the call in the next turn, since Send never calls the sink; unless the call is destroyed
+  // before.
   DeadCall(Loop& loop, Status why, HttpResponseSink& sink)
       : timer_(loop.At(loop.Now(), [why = std::move(why), &sink] { sink.OnEnd(why, {}); })) {}
 
@@ -263,7 +264,7 @@ void Http2Client::Deliver(const Note& note, std::string_view data) {
 }
 
 void Http2Client::DeliverEnd(std::int32_t id) {
-  // Out of the map first: the sink may destroy its call or send another.
+  // Taken out of the map first: the sink may destroy its call or send another.
   auto node = streams_.extract(id);
   Stream& stream = node.mapped();
   stream.call->Forget();

@@ -196,7 +196,7 @@ void Http2Server::Forget(Stream& stream) {
   stream.request_done = true;
   waiting_bytes_ -= stream.request.body.size();
   heads_bytes_ -= std::exchange(stream.head_bytes, 0);
-  // Out of it, since a text that is emptied by an assignment keeps its memory.
+  // Moved out of the stream, since a text that is emptied by an assignment keeps its memory.
   const HttpRequest gone = std::exchange(stream.request, {});
 }
 
@@ -243,7 +243,7 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
 }
 
 void Http2Server::OnStreamClosed(std::int32_t id, Http2Error) {
-  // Out of the map first: a message of ours may look the stream up.
+  // Taken out of the map first: a message of ours may look the stream up.
   const auto node = streams_.extract(id);
   if (!node) return;
   const Stream& stream = node.mapped();
@@ -274,14 +274,14 @@ Http2Session::BodyPiece Http2Server::ReadBody(std::int32_t id, char* to, std::si
   if (count > 0 && stream->exchange != nullptr) stream->exchange->Drained();
   if (!stream->ended) return {.bytes = count, .then = Then::kWait};
   if (stream->trailers.empty()) return {.bytes = count, .then = Then::kEnd};
-  // Now and not in EndAnswer: nghttp2 would send them before the rest of the body.
+  // Submitted here and not in EndAnswer: nghttp2 would send them before the rest of the body.
   session_.SubmitTrailers(id, stream->trailers);
   return {.bytes = count, .then = Then::kTrailers};
 }
 
 void Http2Server::OnTurn() {
   Liveness::Watch watch(liveness_);
-  // Out of the member: handlers may answer at once, which may add to it.
+  // Moved out of the member: handlers may answer at once, which may add to it.
   for (const std::int32_t id : std::exchange(complete_, {})) {
     HandOver(id);
     if (!watch.alive()) return;

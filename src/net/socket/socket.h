@@ -44,7 +44,7 @@ struct UnixListener {
 };
 
 // Replaces a socket file that nobody listens on; AlreadyExists when somebody does, or when the path
-// is no socket. `mode` is in place before anyone can connect. InvalidArgument for a path that is
+// is not a socket. `mode` is in place before anyone can connect. InvalidArgument for a path that is
 // too long; otherwise the system's error.
 StatusOr<UnixListener> ListenUnix(const std::string& path, unsigned mode);
 // Removes the file unless it has been replaced by another one: a successor that started in our
@@ -59,7 +59,7 @@ StatusOr<SocketAddress> BoundAddress(int fd);
 // The next connection, or nullopt when none waits (or one left before it was its turn).
 // ResourceExhausted when descriptors or memory are used up.
 StatusOr<std::optional<Fd>> AcceptNext(int listener);
-// nullopt for what is no unix socket.
+// nullopt for what is not a unix socket.
 std::optional<PeerCredentials> ReadPeerCredentials(int fd);
 // Whether an accept error is about our own limits (descriptors, memory) rather than one peer.
 bool IsOutOfResources(int error);

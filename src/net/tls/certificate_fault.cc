@@ -40,7 +40,7 @@ std::string AddressText(const ASN1_OCTET_STRING* bytes) {
   char text[INET6_ADDRSTRLEN] = {};
   const int size = ASN1_STRING_length(bytes);
   const int family = size == 4 ? AF_INET : AF_INET6;
-  // Neither IPv4 nor IPv6.
+  // The address is neither IPv4 nor IPv6.
   if (size != 4 && size != 16) return "?";
   inet_ntop(family, ASN1_STRING_get0_data(bytes), text, sizeof(text));
   return text;

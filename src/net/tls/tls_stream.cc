@@ -99,7 +99,7 @@ std::unique_ptr<TlsStream> TlsStream::Accept(std::unique_ptr<ByteStream> inner, 
 
 void TlsStream::ExpectPeer() {
   const bool number = IsIpAddress(peer_.name);
-  // RFC 6066, section 3: addresses are no server names.
+  // RFC 6066, section 3: addresses are not server names.
   if (!number && !peer_.name.empty()) SSL_set_tlsext_host_name(ssl_, peer_.name.c_str());
   if (peer_.skip_verification) return SSL_set_verify(ssl_, SSL_VERIFY_NONE, nullptr);
   SSL_set_verify(ssl_, SSL_VERIFY_PEER, Hooks::OnVerify);

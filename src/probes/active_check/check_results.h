@@ -41,7 +41,8 @@ class ResultFiles {
   // look. Errors are those of the disk and of too many open files.
   virtual StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) = 0;
   // The text of a file that nobody but root and this process's user can have written.
-  // PermissionDenied says what speaks against it: its owner, its mode, or that it is no plain file.
+  // PermissionDenied says what speaks against it: its owner, its mode, or that it is not a plain
+  // file.
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
 };
 

@@ -22,7 +22,7 @@
 namespace galen::probes {
 namespace {
 
-// Both families of addresses, filled in.
+// An address of either family, filled in.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;

@@ -78,7 +78,7 @@ std::optional<std::uint32_t> HexWord(std::string_view text) {
   return word;
 }
 
-// Words between separators; nullopt where one is no word.
+// Words between separators; nullopt where one is not a word.
 std::optional<std::vector<std::uint32_t>> HexWords(std::string_view text,
                                                    std::string_view separator) {
   constexpr std::size_t kWordsMax = 16;  // the longest line has seven

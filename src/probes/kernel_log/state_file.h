@@ -18,8 +18,9 @@ class StateFile {
   // Files and log are lent. `boot_id`: see ReadBootId.
   StateFile(FileSystem& files, Log& log, std::string path, std::string boot_id);
 
-  // Once, before Get. No file, or one of another boot, counts as none; one that cannot be read or
-  // understood is renamed to "*.broken", reported in the log, and counts as none.
+  // Call it once, before Get. A file that is missing or of another boot counts as empty; one that
+  // cannot be read or understood is renamed to "*.broken", reported in the log, and counts as
+  // empty.
   void Load();
   // Null when there is no such section.
   const Json& Get(std::string_view section) const { return sections_[section]; }

@@ -189,7 +189,7 @@ void NetworkProbe::ReadCarrier(const NetworkInterface& nic, std::vector<Sign>& s
 }
 
 void NetworkProbe::ReadSpeed(const NetworkInterface& nic, std::vector<Sign>& signs) {
-  // Virtual cards have no speed: they refuse to be read, or say -1. That is no fault.
+  // Virtual cards have no speed: they refuse to be read, or say -1. That is not a fault.
   const StatusOr<std::string> text = ReadFile(nic.interface, "speed");
   const std::optional<std::int64_t> speed = text.ok() ? ParseInteger(*text) : std::nullopt;
   if (!speed || *speed <= 0) return;

@@ -239,7 +239,7 @@ StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
 
 Status NvmlLibrary::Subscribe() {
   if (!Ready()) return Unavailable("{}", NvmlErrorText(nvml::kVersionMismatch));
-  // None were found while the versions did not match.
+  // No GPUs were found while the versions did not match.
   if (uuids_.empty()) RETURN_IF_ERROR(Gpus().status());
   if (functions_->event_set(&events_) != nvml::kSuccess) {
     events_ = nullptr;

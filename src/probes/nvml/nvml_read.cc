@@ -77,7 +77,7 @@ class Signs {
   bool lost_ = false, needs_reset_ = false, mismatch_ = false, answered_ = false;
 };
 
-// Against the limits of this very GPU; against those of the table only where it has none.
+// Compares with the limits of this very GPU; with those of the table only where it has none.
 void ReadTemperature(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned celsius = 0, limit = 0;
   if (!signs.Has(call.temperature(gpu, nvml::kTemperatureOfGpu, &celsius), "temperature")) return;

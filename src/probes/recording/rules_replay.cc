@@ -160,7 +160,7 @@ class Player {
   std::vector<DeviceHealth> Health() const { return engine_.Snapshot(); }
 
  private:
-  // Signs that are no files, as the step brings them; readings stand until the next one.
+  // Signs that are not files, as the step brings them; readings stand until the next one.
   std::vector<Sign> Begun(const Step& step, Duration at) {
     std::vector<Sign> signs = step.signs;
     for (Sign& sign : signs) {

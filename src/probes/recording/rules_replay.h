@@ -46,7 +46,7 @@ inline constexpr std::size_t kReplayNotesMax = 50;
 // `directory` is a recording (recording.h): it has one directory for each step, named by its time
 // since the begin ("0s", "30s", "2m"), which has one for each device, which has the files that the
 // device shows from then on, whole. Looks are 2 s apart, as the driver's are, and a sign with
-// `every` is read as seldom. InvalidArgument when it is no recording.
+// `every` is read as seldom. InvalidArgument when it is not a recording.
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules);
 

@@ -232,7 +232,7 @@ void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const Rul
   }
 }
 
-// All that the file says, itself and by what it extends.
+// The whole table of the file: what it says itself and what it extends.
 RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) {
   const bool extends = !document["extends"].is_null();
   RuleTable table = ReadExtended(document["extends"], lines, faults);

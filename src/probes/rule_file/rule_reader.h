@@ -61,7 +61,7 @@ class RuleFaults {
   // Where the next faults are, if that is known, and a row's name.
   void At(std::optional<YamlPlace> place, std::string row);
   void At(std::optional<std::size_t> line, std::string row);
-  // Likewise, in the fields of a row of a list; `lines` is lent until the next At.
+  // As above, in the fields of a row of a list; `lines` is lent until the next At.
   void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
   // Until the next At: the row has these fields of the defaults of its sign, and what is wrong with
   // one is wrong there, once for all rules.
@@ -71,7 +71,7 @@ class RuleFaults {
   // As Add, of a field that could not be read. Later faults of that field in that row would only be
   // consequences, and are not added.
   void AddUnread(std::string_view field, std::string_view what);
-  // Likewise, of a field whose fault is reported elsewhere.
+  // As AddUnread, of a field whose fault is reported elsewhere.
   void MarkUnread(std::string_view field);
   // Whether that field of the row that At has named is such a one, or of any row of the list.
   bool Unread(std::string_view field) const;

@@ -46,7 +46,7 @@ bool CanBe(const SignSpec& sign, double number) {
 // Whether some values of the sign are on this side of the number.
 bool CanHold(const SignSpec& sign, Compare compare, double number) {
   const Bounds bounds = BoundsOf(sign);
-  // A sign that is one of a few texts is no number at all.
+  // A sign that is one of a few texts is not a number at all.
   if (!sign.among.empty() && !bounds.least) return false;
   switch (compare) {
     case Compare::kAbove:

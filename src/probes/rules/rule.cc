@@ -44,7 +44,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-// The whole text, or nothing: "85C" is no number.
+// The whole text, or nothing: "85C" is not a number.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};

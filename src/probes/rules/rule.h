@@ -128,7 +128,7 @@ struct SignSpec {
   bool whole = false;  // in plain digits, as faults are numbered and links are counted
   // A file's value outside of `least` and `most` makes the sign unknown, such as 255 lanes.
   std::optional<FileSource> file{};
-  // In the place of a file; least and most bound what it gives, too.
+  // A source in the place of a file; least and most bound its values, too.
   std::optional<CommandSource> command{};
   std::optional<MetricSource> metric{};
   std::optional<KernelSource> kernel{};
@@ -144,7 +144,7 @@ struct Expected {
   bool operator==(const Expected&) const = default;
 };
 
-// Likewise: the best value that this process has seen of the device.
+// The right side that is the best value which this process has seen of the device.
 struct Baseline {
   bool operator==(const Baseline&) const = default;
 };

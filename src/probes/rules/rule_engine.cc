@@ -151,7 +151,7 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& u
                               device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
   if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
     device.good_since = sign.time;
-    // That a first look finds nothing is no news.
+    // A first look that finds nothing is no news.
     device.good_by = was_unreadable ? sign.raw : "";
   }
   device.last_read = at.now;

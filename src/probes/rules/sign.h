@@ -15,7 +15,7 @@
 namespace galen::probes {
 
 // A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
-// device can have the name: it is no DNS label.
+// device can have the name: it is not a DNS label.
 inline constexpr std::string_view kEveryDevice = "*";
 
 // One thing read from one device at one time. `error` set: it could not be read, and `value` means
