@@ -91,7 +91,7 @@ class ComputeDevice {
   virtual Status Free(Address begin) = 0;
   virtual Status Upload(std::span<const std::byte> bytes, Address to) = 0;
   virtual Status Download(Address from, std::span<std::byte> bytes) = 0;
-  // From the memory of `source`, which is a device of the same kind, and may be this one.
+  // Copies from the memory of `source`, which is a device of the same kind, and may be this one.
   virtual Status CopyFrom(ComputeDevice& source, Address from, Address to, std::uint64_t bytes) = 0;
 
   virtual Status Fill(const Words& words, const Pattern& pattern) = 0;

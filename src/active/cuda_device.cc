@@ -116,8 +116,7 @@ StatusOr<Mismatch> CudaDevice::Compare(const Words& words, const Pattern& patter
   RETURN_IF_ERROR(Download(answer_, std::as_writable_bytes(std::span(found))));
   Mismatch mismatch{.count = found[0], .first = found[1], .bits = found[2]};
   if (mismatch.count == 0) return Mismatch{};
-  // The result comes from the device under suspicion, and we look at memory where it says: so it is
-  // bounded.
+  // The result comes from the device under suspicion, and says where we look next.
   const bool is_sound = mismatch.count <= words.count && mismatch.bits != 0 &&
                         mismatch.first - words.first < words.count;
   if (!is_sound) return Unavailable("the GPU returned an impossible result");

@@ -219,7 +219,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   impl->app->footer(
       fmt::format("What \"{} --help\" lists may stand here, too.", impl_->app->get_name()));
   impl->run = std::move(run);
-  // No command is refused by NeedsCommand, with our message; more than one has no meaning here.
+  // A missing command is refused by NeedsCommand, with our message; several make no sense here.
   impl_->app->require_subcommand(0, 1);
   impl_->commands.push_back(std::unique_ptr<Flags>(new Flags(std::move(impl))));
   return *impl_->commands.back();

@@ -347,7 +347,7 @@ void Transport::Impl::ReapSoon() {
 // The URL names the place already, so the dialler's own names of it are left out.
 Status Transport::Impl::CannotReach(const Status& status) const {
   std::string why = status.message();
-  // The same name of the place as in the dialer's errors, see Dialer::Dial.
+  // Names the target as the dialer's errors do, see Dialer::Dial.
   for (const char* verb : {"dial", "connect to"}) {
     const std::string place = fmt::format("{} {}: ", verb, DialTarget(url));
     if (why.starts_with(place)) why.erase(0, place.size());

@@ -25,7 +25,7 @@ class ExchangeNotices {
     if (is_gone_) NotifySoon();
   }
 
-  // Several before the turn make one call; after Gone there is none.
+  // Several calls before the turn make one callback; after Gone there is none.
   void Drained() {
     is_drained_ = true;
     NotifySoon();

@@ -319,7 +319,7 @@ void EpollLoop::Run() {
 
 void EpollLoop::Stop() {
   impl_->stop = true;
-  // Always, asleep or not: `stop` is not a part of what the lock guards.
+  // Wakes the loop even if it is awake: the lock does not guard `stop`.
   impl_->Wake();
 }
 

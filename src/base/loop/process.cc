@@ -46,7 +46,7 @@ class SpawnPlan {
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     SetFlags(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
-  // The number of the group is that of the child.
+  // The group's id is the pid of the child.
   void MakeGroup() {
     ::posix_spawnattr_setpgroup(&attributes_, 0);
     SetFlags(POSIX_SPAWN_SETPGROUP);
