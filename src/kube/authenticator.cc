@@ -187,7 +187,7 @@ bool Authenticator::HasAnotherCertificate(const ClientCertificate& shown) {
   if (mine.certificate_file.empty() && mine.key_file.empty()) return false;
   const StatusOr<ClientCertificate> fresh = Certificate();
   if (fresh.ok()) return *fresh != shown;
-  log_.Warning("client certificate cannot be read, the last one stays",
+  log_.Warning("client certificate cannot be read, the last one stays in use",
                {{"file", mine.certificate_file}, {"why", fresh.status().message()}});
   return false;
 }

@@ -35,9 +35,10 @@ std::string_view ResultOf(const CommandEnd& end, const CommandAnswer& answer) {
 CommandProbe::CommandProbe(Parts parts) : parts_(parts) {
   parts_.metrics.DeclareCounter("galen_check_runs_total",
                                 "Runs of commands that check devices, by check and result.");
-  parts_.metrics.DeclareCounter("galen_check_seconds_total", "How long these runs took, by check.");
+  parts_.metrics.DeclareCounter("galen_check_seconds_total",
+                                "Seconds that runs of checks took, by check.");
   parts_.metrics.DeclareCounter("galen_check_cpu_seconds_total",
-                                "What they used of the processor, by check.");
+                                "Processor time that runs of checks used, by check.");
   parts_.metrics.DeclareGauge("galen_checks_hanging",
                               "Commands that were killed and have not gone.");
   CountHanging();
@@ -201,11 +202,11 @@ void CommandProbe::Keep(Check& check, const CommandAnswer& answer) {
   check.last = MakeSign(check, answer);
   if (was_unknown == !answer.error.empty()) return;
   if (was_unknown) {
-    parts_.log.Info("a check says again how its device is",
+    parts_.log.Info("a check answers again",
                     {{"device", check.device.name}, {"check", check.sign->name}});
   } else {
     parts_.log.Warning(
-        "a check does not say how its device is, which is unknown",
+        "a check gave no answer, its device is unknown",
         {{"device", check.device.name}, {"check", check.sign->name}, {"error", answer.error}});
   }
 }

@@ -96,7 +96,7 @@ void ExporterProbe::NoteFetch(Exporter& exporter, const Status& status) {
     parts_.log.Info("exporter answers again", {{"exporter", name}, {"url", exporter.spec->url}});
   } else {
     parts_.log.Warning(
-        "exporter cannot be asked, what it says of devices grows old",
+        "exporter does not answer, its last values will go stale",
         {{"exporter", name}, {"url", exporter.spec->url}, {"error", status.message()}});
   }
 }

@@ -117,7 +117,7 @@ void NvmlProbe::TakePartitions(Gpu& gpu) {
   const auto now = std::exchange(gpu.partitions, std::nullopt);
   if (now && *now != gpu.gpu.partitions) {
     parts_.log.Info(
-        "the MIG instances of a GPU are others now",
+        "the MIG instances of a GPU have changed",
         {{"device", gpu.device}, {"before", gpu.gpu.partitions.size()}, {"now", now->size()}});
     gpu.gpu.partitions = *now;
     changed = true;

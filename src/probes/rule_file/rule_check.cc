@@ -183,10 +183,10 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
   }
   // So that a filled sentence is not cut before its numbers.
   if (rule.sentence.size() + rule.text.size() > kCauseMessageBytesMax - kSentenceBytesForValues) {
-    faults.Add("sentence", fmt::format("is past {} bytes with its text",
+    faults.Add("sentence", fmt::format("and text together are past {} bytes",
                                        kCauseMessageBytesMax - kSentenceBytesForValues));
   }
-  // People read these at night.
+  // People read sentences at night.
   if ((rule.sentence + rule.text).find('!') != std::string::npos) {
     faults.Add("sentence", "has an exclamation mark");
   }

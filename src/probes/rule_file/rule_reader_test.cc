@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RuleReader, ASentencePastItsBoundIsRefused) {
   std::string rule(kGoodRule);
   rule.replace(rule.find("temperature {value}"), 11, std::string(170, 't'));
-  EXPECT_THAT(FaultsOf(FileWith(rule)), HasSubstr("sentence is past 160 bytes"));
+  EXPECT_THAT(FaultsOf(FileWith(rule)), HasSubstr("sentence and text together are past 160"));
 }
 
 TEST(RuleReader, AFileWithoutRulesOrThatIsNoYamlSaysSo) {

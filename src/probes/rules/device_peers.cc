@@ -73,7 +73,7 @@ void RuleEngine::LoseReading(Device& device, std::size_t rule, WallTime time) {
   if (!AsksForPeers(table_->rules[rule]) || !had_found || track.finding()) return;
   device.uncompared.try_emplace(
       rule, Trouble{fmt::format("cannot compare {} with peers any more: fewer than {} of its model "
-                                "show one above 0",
+                                "show a value above 0",
                                 table_->rules[rule].sign, kPeersLeast),
                     time});
 }

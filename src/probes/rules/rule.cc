@@ -138,7 +138,8 @@ StatusOr<Match> ParseNumberSet(Cursor& cursor) {
     ASSIGN_OR_RETURN(const NumberRange range, ParseRange(cursor.Word()));
     set.ranges.push_back(range);
   } while (cursor.Take(","));
-  if (!cursor.done()) return InvalidArgument("'{}' is left over: {}", cursor.Rest(), kForms);
+  if (!cursor.done())
+    return InvalidArgument("'{}' at the end has no meaning: {}", cursor.Rest(), kForms);
   return Match(set);
 }
 
