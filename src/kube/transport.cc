@@ -53,7 +53,7 @@ struct Transport::Impl {
     // Calls that still run on it; without any, a link that is not current is reaped.
     int calls = 0;
     bool lost = false;
-    // A head has come over it: it was good for something.
+    // An answer's head has come over it: the connection worked.
     bool answered = false;
   };
 

@@ -116,7 +116,7 @@ void Watcher::Impl::AskWatch() {
       *this);
 }
 
-// Leaves everything of the state before behind.
+// Drops everything of the previous state.
 void Watcher::Impl::Enter(State next) {
   state = next;
   timer.Cancel();

@@ -24,7 +24,7 @@ std::uint64_t NumberOf(const Environment& environment, std::string_view name) {
 Duration WatchdogOf(const Environment& environment, pid_t self) {
   const std::uint64_t pid = NumberOf(environment, "WATCHDOG_PID");
   if (pid != 0 && pid != static_cast<std::uint64_t>(self)) return Duration::zero();
-  // A day is as good as none, and does not overflow.
+  // A watchdog of a day is as good as none, and does not overflow.
   constexpr std::uint64_t kMicrosecondsMax = std::uint64_t{24} * 3600 * 1'000'000;
   const std::uint64_t interval = NumberOf(environment, "WATCHDOG_USEC");
   return std::chrono::microseconds(std::min(interval, kMicrosecondsMax));

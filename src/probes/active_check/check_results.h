@@ -75,7 +75,7 @@ class CheckResults final : public Probe {
   CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::string directory,
                std::string boot_id);
 
-  // The devices from now on.
+  // Sets the devices from now on.
   void SetDevices(const std::vector<CheckedDevice>& devices);
   // A sign for each device. Its detail is the sentence of the check that failed, or says when one
   // passed; "" when no result counts.

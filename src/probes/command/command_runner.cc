@@ -49,7 +49,8 @@ class ProcessRunner final : public CommandRunner {
   void Group(std::uint64_t id, Process::Confinement& confinement);
   // Reads which limits its group met, and ends the group.
   void TakeGroup(Running& running);
-  // Kills whatever is in the group, whichever session it is in, and removes it if that is all.
+  // Kills whatever is in the group, whichever session it is in, and removes the group; false when
+  // it stays.
   bool EndGroup(const std::string& group);
   // EndGroup for the groups that stayed.
   void EndLeftGroups();

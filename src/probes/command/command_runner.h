@@ -65,8 +65,8 @@ struct CommandEnd {
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
-  // `done` runs once, never within this call, when nothing of the command is left; not any more
-  // when the runner is destroyed before. A command that hangs in the kernel is killed in time, but
+  // `done` runs once, never within this call, when nothing of the command is left, and never
+  // after the runner was destroyed. A command that hangs in the kernel is killed in time, but
   // ends when the kernel lets it. Several may run at a time; who calls bounds how many.
   virtual void Run(CommandRequest request, std::function<void(const CommandEnd&)> done) = 0;
 };

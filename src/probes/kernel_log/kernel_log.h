@@ -22,7 +22,7 @@
 
 namespace galen::probes {
 
-// ---- Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID,
+// ---- Finds the lines of the kernel's log that report a fault of a device: NVIDIA's XID and SXID,
 // PCIe's AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one
 // costs a device its health, so only what the kernel itself and root have written is looked at, and
 // of that nothing that a program can choose: its name, its file's name, its messages.
@@ -61,8 +61,8 @@ enum class NvlinkFault {
 // `rest` is a line of the kernel's log from the XID's number on. Pure; what programs are called may
 // stand in it and changes nothing.
 NvlinkFault DecodeNvlinkXid(std::int64_t xid, std::string_view rest);
-// The number of the NVLink that such a line is about; nullopt when it names none, in a form that
-// DecodeNvlinkXid does not read, and of other XIDs.
+// The number of the NVLink that such a line is about; nullopt when it names none, has a form that
+// DecodeNvlinkXid does not read, or is of another XID.
 std::optional<int> LinkOfNvlinkXid(std::int64_t xid, std::string_view rest);
 
 // The PCI device, with its function, that the kernel says a record is about: "0000:4b:00.1"; ""
