@@ -80,6 +80,7 @@ using Inventory = std::vector<Device>;
 // A ResourceClaim that holds devices of this driver. Devices that it holds of other drivers are not
 // in it.
 struct DeviceClaim {
+  // A device that the claim holds.
   struct Held {
     // Device::name, as in the inventory when the claim was allocated.
     std::string device;
@@ -90,6 +91,7 @@ struct DeviceClaim {
     bool admin_access = false;  // for looking at the device, beside its ordinary holder
     bool operator==(const Held&) const = default;
   };
+  // Parameters for this driver, from the claim or from its DeviceClass.
   struct Config {
     // The opaque parameters for this driver, as JSON; nobody has checked them.
     std::string parameters;
@@ -110,12 +112,14 @@ struct DeviceClaim {
 // Paths are absolute. What a container runtime would refuse makes the prepare fail with a sentence
 // that says what.
 struct CdiEdits {
+  // A device file that the container gets.
   struct DeviceNode {
     std::string path = {};         // in the container: "/dev/fpga0"
     std::string host_path = {};    // "" = the same
     std::string permissions = {};  // "rwm"; "" = the runtime's default
     bool operator==(const DeviceNode&) const = default;
   };
+  // A file or directory of the host that the container sees.
   struct Mount {
     std::string host_path = {};
     std::string container_path = {};
@@ -155,6 +159,7 @@ using DeviceEdits = std::variant<CdiEdits, Failure>;
 // and cut: the message at 1024 bytes (Kubernetes' limit; 200 are easily read), the sign at 256, the
 // rest at 64.
 struct HealthCause {
+  // Who has to act on the fault.
   enum class Owner { kUnsaid, kHardware, kDriver, kApplication, kPlatform };
   std::string code = {};     // CamelCase noun: "LinkDown"
   std::string message = {};  // one sentence; keep it stable while nothing changes: "QSFP link down"
@@ -197,6 +202,7 @@ class HealthWriter {
 // after Run has returned, on no thread that still calls it.
 class Driver {
  public:
+  // How the driver runs; ParseCommandLine sets it from flags.
   struct Options {
     // A DNS subdomain that is yours, at most 63 characters, beginning with a letter (it is the
     // vendor in CDI names too): "fpga.example.com".
@@ -278,7 +284,7 @@ class Driver {
   void Stop();
 
  private:
-  friend struct sdk::DriverInside;  // no part of the promise
+  friend struct sdk::DriverInside;  // not part of the API
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,5 +1,6 @@
-// Between a check, on a thread of its own, and whoever waits for it on a loop: whether it may go
-// on, what it does, and which call of a device's driver it is in and since when. Safe from both.
+// Connects a check, on a thread of its own, with whoever waits for it on a loop: whether the check
+// may go on, what it does, and which call of a device's driver it is in and since when. Safe from
+// both threads.
 #pragma once
 
 #include <functional>
@@ -15,11 +16,12 @@ namespace galen::active {
 
 class CheckWatch {
  public:
+  // When the check has to end, and how hot the device may get.
   struct Options {
     std::function<Time()> now;                             // called from both threads
     Time end = Time::max();                                // when the check has to be over
     std::function<std::optional<double>()> temperature{};  // °C; may be slow; empty: not known
-    double temperature_most = 0;                           // °C; hotter, the check stops
+    double temperature_most = 0;                           // °C; the check stops above it
   };
   // The least time between two looks at the temperature.
   static constexpr Duration kTemperatureEvery = std::chrono::seconds(1);
@@ -31,11 +33,11 @@ class CheckWatch {
 
   // Between two steps, each of which takes a fraction of a second: whether there may be another.
   // Cancelled: somebody asked it to stop; DeadlineExceeded: its time is over; FailedPrecondition:
-  // the device is too hot. The device is as good or bad as before then.
+  // the device is too hot. None of these is a fault of the device.
   Status Continue(std::string_view doing);
   Time Now() const { return options_.now(); }
 
-  // As long as it lives the check is in the call `name`, which may never return.
+  // While this lives, the check is in the call `name`, which may never return.
   class Call {
    public:
     Call(CheckWatch& watch, std::string_view name) : watch_(watch) { watch_.Enter(name); }
@@ -46,11 +48,12 @@ class CheckWatch {
     CheckWatch& watch_;
   };
 
-  // For the loop.
+  // For the loop's thread.
 
   // The next Continue gives Cancelled.
   void Stop();
 
+  // What the check is doing now.
   struct View {
     std::string doing{};                  // "walking ones"; "" before the first step
     std::string call{};                   // "cuMemAlloc_v2"; "" outside of calls
@@ -65,7 +68,7 @@ class CheckWatch {
   // Looks at the temperature where it is time to.
   Status CheckTemperature(Time now);
 
-  // What both threads know.
+  // Shared by both threads.
   struct State {
     bool stopped = false;
     View view{};

@@ -27,7 +27,7 @@ struct Pattern {
   std::string name{};  // for people: "walking ones"
   PatternKind kind = PatternKind::kRotated;
   std::uint64_t argument = 0;
-  std::uint64_t mask = 0;  // is flipped: all ones for the inverse
+  std::uint64_t mask = 0;  // bits to flip: all ones for the inverse
 
   bool operator==(const Pattern&) const = default;
 };
@@ -37,14 +37,14 @@ std::uint64_t PatternWord(const Pattern& pattern, std::uint64_t index);
 
 // The finalizer of splitmix64: each bit of the answer depends on each of `value`.
 std::uint64_t MixBits(std::uint64_t value);
-// What splitmix64 adds at each step: 2^64 over the golden ratio.
+// The step of splitmix64: 2^64 over the golden ratio.
 inline constexpr std::uint64_t kGoldenStep = 0x9E3779B97F4A7C15;
 
 // The patterns of round `round`, in order. Walking bits take an eighth of their 64 steps in each
 // round, so that eight rounds bring each to every place; what is random differs in each round.
 std::vector<Pattern> PatternsOfRound(std::uint64_t seed, int round);
 
-// In the device's own memory.
+// An address in the device's own memory.
 using Address = std::uint64_t;
 
 // A run of 64-bit words; the first of them is the `first`th of its pattern.
@@ -59,13 +59,13 @@ struct Words {
 // How words differ from their pattern.
 struct Mismatch {
   std::uint64_t count = 0;  // of words; 0: none, and the rest means nothing
-  std::uint64_t first = 0;  // the least place of one in the pattern
-  std::uint64_t bits = 0;   // those that are wrong in any of them
+  std::uint64_t first = 0;  // the place of the first wrong word in the pattern
+  std::uint64_t bits = 0;   // the bits that are wrong in any word
 
   bool operator==(const Mismatch&) const = default;
 };
 
-// What matrices are made of: unsigned integers modulo 2^32, or IEEE 754 single precision.
+// The numbers in a matrix: unsigned integers modulo 2^32, or IEEE 754 single precision.
 enum class MatrixKind { kIntegers, kFloats };
 
 // Numbers of 32 bits, row after row.
@@ -76,8 +76,9 @@ struct Matrices {
   bool operator==(const Matrices&) const = default;
 };
 
-// An error of the device: Unavailable where it may be anything, DataLoss where the device itself
-// says that its memory or a link of it is broken, ResourceExhausted for memory that is not free.
+// A device's memory and computation. Calls fail with DataLoss when the device itself says that its
+// memory or a link is broken, ResourceExhausted when memory is not free, and Unavailable for any
+// other error.
 class ComputeDevice {
  public:
   virtual ~ComputeDevice() = default;
@@ -90,12 +91,11 @@ class ComputeDevice {
   virtual Status Free(Address begin) = 0;
   virtual Status Upload(std::span<const std::byte> bytes, Address to) = 0;
   virtual Status Download(Address from, std::span<std::byte> bytes) = 0;
-  // From the memory of `source`, which is a device of the same kind, and may be this one.
+  // Copies from the memory of `source`, which is a device of the same kind, and may be this one.
   virtual Status CopyFrom(ComputeDevice& source, Address from, Address to, std::uint64_t bytes) = 0;
 
-  // Writes the pattern.
   virtual Status Fill(const Words& words, const Pattern& pattern) = 0;
-  // Reads all words and compares them with it.
+  // Reads all words and compares them with `pattern`.
   virtual StatusOr<Mismatch> Compare(const Words& words, const Pattern& pattern) = 0;
   virtual Status Multiply(MatrixKind kind, const Matrices& matrices) = 0;
   // The sum of MixBits((place + 1) * kGoldenStep + element) over 32-bit elements.

@@ -71,9 +71,9 @@ StatusOr<std::uint64_t> CpuDevice::FreeBytes() {
       line == std::string::npos
           ? std::nullopt
           : NumberIn(std::string_view(meminfo).substr(line + kAvailable.size(), 64));
-  if (!kibibytes) return Unavailable("{} has no line MemAvailable", places_.meminfo);
+  if (!kibibytes) return Unavailable("{} has no line MemAvailable (Linux 3.14)", places_.meminfo);
   const std::uint64_t available = *kibibytes * kKibibyte;
-  // "max" is no number: then nothing but the machine is a bound.
+  // "max" is not a number: then only the machine is a bound.
   const auto bound = NumberOfFile(files_, places_.cgroup + "/memory.max");
   const auto used = NumberOfFile(files_, places_.cgroup + "/memory.current");
   if (!bound || !used) return available;

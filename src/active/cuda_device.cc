@@ -12,7 +12,7 @@
 namespace galen::active {
 namespace {
 
-// What keeps all processors of any GPU busy; the kernels stride over the rest.
+// Enough threads to keep every processor of any GPU busy; each strides over the remaining items.
 constexpr std::uint64_t kThreadsOfBlock = 256;
 constexpr std::uint64_t kBlocksMax = 8192;
 constexpr std::size_t kAnswerWords = 3;
@@ -26,7 +26,7 @@ StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(CudaDriver& driver, CudaG
 }
 
 CudaDevice::~CudaDevice() {
-  // After a GPU's error this fails, too; the process's end takes all of it back.
+  // Fails after an error of the GPU; the memory is then freed when the process ends.
   if (context_ != nullptr) static_cast<void>(driver_.Call(driver_.end_context, context_).ok());
 }
 
@@ -116,10 +116,10 @@ StatusOr<Mismatch> CudaDevice::Compare(const Words& words, const Pattern& patter
   RETURN_IF_ERROR(Download(answer_, std::as_writable_bytes(std::span(found))));
   Mismatch mismatch{.count = found[0], .first = found[1], .bits = found[2]};
   if (mismatch.count == 0) return Mismatch{};
-  // An answer is written by the device that is in doubt, and says where we look next.
+  // The result comes from the device under suspicion, and says where we look next.
   const bool is_sound = mismatch.count <= words.count && mismatch.bits != 0 &&
                         mismatch.first - words.first < words.count;
-  if (!is_sound) return Unavailable("the GPU's answer makes no sense");
+  if (!is_sound) return Unavailable("the GPU returned an impossible result");
   return mismatch;
 }
 

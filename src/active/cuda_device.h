@@ -35,7 +35,7 @@ class CudaDevice final : public ComputeDevice {
  private:
   CudaDevice(CudaDriver& driver, CudaGpu gpu) : driver_(driver), gpu_(std::move(gpu)) {}
   Status Start();
-  // Runs `kernel` on `items` and waits for its end; each of `parameters` points to one of them.
+  // Runs `kernel` on `items` and waits for its end; `parameters` point to its arguments.
   Status Run(cuda::Function kernel, std::uint64_t items, std::initializer_list<void*> parameters);
   // Calls go to this GPU from now on.
   Status Use() { return driver_.Call(driver_.use_context, context_); }

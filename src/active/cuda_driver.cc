@@ -65,7 +65,7 @@ Status CudaDriver::Load(void* library) {
            synchronize, memory, allocate, free, upload, download, copy_between, load, find, launch,
            error_name, error_text);
   if (missing.empty()) return OkStatus();
-  return NotFound("it has no{}: a driver of CUDA 10 or newer has them", missing);
+  return NotFound("it lacks{}; install a driver for CUDA 10 or newer", missing);
 }
 
 Status CudaDriver::StatusOf(std::string_view called, int result) const {

@@ -40,7 +40,7 @@ TEST_F(CudaDriverTest, SaysThatThereIsNoLibraryAndWhatALibraryLacks) {
   EXPECT_THAT(none.message(), HasSubstr("is NVIDIA's driver installed"));
   const Status other = Open("libc.so.6").status();
   EXPECT_EQ(other.code(), Code::kNotFound);
-  EXPECT_THAT(other.message(), HasSubstr("it has no cuInit cuDeviceGetCount"));
+  EXPECT_THAT(other.message(), HasSubstr("it lacks cuInit cuDeviceGetCount"));
 }
 
 TEST_F(CudaDriverTest, ErrorsNameTheCallAndKeepMemoryAndBrokenMemoryApart) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr MatrixKind kMatrixKinds[] = {MatrixKind::kIntegers, MatrixKind::kFloats};
 
-// One run of it.
+// One run of RunDeviceCheck.
 class DeviceCheck {
  public:
   DeviceCheck(MatrixCheck matrices, MemoryCheck memory, const DeviceCheckOptions& options,
@@ -63,8 +63,8 @@ class DeviceCheck {
     return Multiply(begin);
   }
 
-  // As long as the round's patterns took, which began at `begin`, so that both get their share of
-  // the time on any device; each kind once at the least.
+  // Multiplies for as long as the round's patterns took, which began at `begin`: both get the same
+  // share of time on any device. Each kind runs at least once.
   StatusOr<std::optional<Finding>> Multiply(Time begin) {
     const Time end = watch_.Now() + (watch_.Now() - begin);
     do {

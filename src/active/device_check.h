@@ -15,18 +15,18 @@ namespace galen::active {
 struct DeviceCheckOptions {
   std::uint64_t seed = 0;      // of the random patterns
   double memory_share = 0.05;  // of the memory that is free
-  // At most so much; 0: no bound but the share.
+  // Bytes tested at most; 0: no bound but the share.
   std::uint64_t memory_bytes_max = 0;
-  int rounds_max = 0;  // then it passed; 0: until the time is over
+  int rounds_max = 0;  // rounds until it passed; 0: until the time is over
 };
 
 // How a check went.
 struct CheckOutcome {
   CheckVerdict verdict = CheckVerdict::kUnknown;
-  std::string code{};       // of a failure, or of why nobody knows
+  std::string code{};       // of the failure, or of why the outcome is Unknown
   std::string message{};    // one sentence
-  int rounds = 0;           // that were complete
-  std::uint64_t bytes = 0;  // of memory in each
+  int rounds = 0;           // complete ones
+  std::uint64_t bytes = 0;  // of memory tested in each round
 };
 
 // Blocks for as long as `watch` lets it, on a thread of its own. Passed: one round at least was
@@ -36,8 +36,8 @@ struct CheckOutcome {
 CheckOutcome RunDeviceCheck(ComputeDevice& device, const DeviceCheckOptions& options,
                             CheckWatch& watch);
 
-// What an error makes of a check that found nothing so far: see RunDeviceCheck. `rounds` were
-// complete; `done` says what was in the one that was not: "3 of 26 tests".
+// The outcome of a check that an error ended and that found nothing so far: see RunDeviceCheck.
+// `rounds` were complete; `done` is the progress of the next one: "3 of 26 tests".
 CheckOutcome OutcomeOfError(const Status& status, int rounds, std::string_view done);
 
 }  // namespace galen::active

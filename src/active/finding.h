@@ -1,11 +1,11 @@
-// What a check found to be wrong.
+// A fault that a check found.
 #pragma once
 
 #include <string>
 
 namespace galen::active {
 
-// For a cause of health: a code for programs, one sentence for people.
+// Becomes a cause of health: a code for programs, one sentence for people.
 struct Finding {
   std::string code{};
   std::string message{};

@@ -14,7 +14,7 @@
 namespace galen::active {
 namespace {
 
-// One run of it.
+// One run of RunLinkCheck.
 class LinkCheck {
  public:
   LinkCheck(const std::vector<LinkEnd>& ends, std::uint64_t bytes,
@@ -78,7 +78,7 @@ class LinkCheck {
     return OkStatus();
   }
 
-  // Compared at both ends: what was wrong before it was sent is no fault of the link.
+  // Compared at both ends: what was wrong before it was sent is not the fault of the link.
   Status Send(std::size_t from, std::size_t to, std::uint64_t round) {
     RETURN_IF_ERROR(watch_.Continue(fmt::format("{} → {}", ends_[from].name, ends_[to].name)));
     Pattern pattern{.name = "random",
@@ -90,7 +90,7 @@ class LinkCheck {
     Pattern inverse = pattern;
     inverse.mask = ~pattern.mask;
     RETURN_IF_ERROR(Of(to, receiver.Fill(received_[to], inverse)));
-    // Either end may be what is wrong with it, so that nobody is named.
+    // A copy that fails may be either end's fault, so neither is named.
     RETURN_IF_ERROR(receiver.CopyFrom(sender, sent_[from].begin, received_[to].begin, bytes_));
     const StatusOr<Mismatch> before = sender.Compare(sent_[from], pattern);
     RETURN_IF_ERROR(Of(from, before.status()));
@@ -104,7 +104,7 @@ class LinkCheck {
     return OkStatus();
   }
 
-  // What one end did by itself: an error of its own names it.
+  // `status` of a step that one end did alone: an error names that end.
   Status Of(std::size_t end, const Status& status) {
     if (status.code() != Code::kDataLoss) return status;
     says_it_.push_back(end);

@@ -1,5 +1,5 @@
-// Whether what one device sends arrives at another: each sends to each, and the ends vote on who is
-// to blame for what arrives wrong.
+// Checks whether data that one device sends arrives at another: each sends to each, and the ends
+// vote on who is to blame for what arrives wrong.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace galen::active {
 
 inline constexpr std::string_view kLinkWrong = "LinkTransferMismatch";
-// All sets of ends are tried as an explanation.
+// Bounded, because every set of ends is tried as an explanation.
 inline constexpr std::size_t kLinkEndsMax = 16;
 
 // Two ends by their places, the lesser first.
@@ -26,13 +26,13 @@ using EndPair = std::pair<std::size_t, std::size_t>;
 // kLinkEndsMax ends.
 std::vector<std::size_t> BadEnds(std::size_t ends, const std::vector<EndPair>& wrong);
 
-// An end of links.
+// A device at one end of links.
 struct LinkEnd {
   std::string name{};  // "gpu-0"
   ComputeDevice* device = nullptr;
 };
 
-// What came of it: an outcome of all, and who is named.
+// The outcome over all links, and the ends that are blamed.
 struct LinkOutcome {
   CheckOutcome outcome{};
   std::vector<std::size_t> bad{};  // named ends

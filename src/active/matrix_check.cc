@@ -86,7 +86,7 @@ StatusOr<MatrixCheck> MatrixCheck::Take(ComputeDevice& device, CheckWatch& watch
 StatusOr<std::optional<Finding>> MatrixCheck::Run(MatrixKind kind, CheckWatch& watch) {
   RETURN_IF_ERROR(watch.Continue(fmt::format("matrices of {}", KindText(kind))));
   const Matrices& matrices = Of(kind);
-  // The product of the time before would do for one that was not written.
+  // Cleared first: otherwise the previous product would pass for one that was never written.
   RETURN_IF_ERROR(device_->Fill({.begin = matrices.product, .count = kElements / 2},
                                 {.name = "ones", .mask = ~std::uint64_t{0}}));
   RETURN_IF_ERROR(device_->Multiply(kind, matrices));

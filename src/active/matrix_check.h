@@ -1,5 +1,5 @@
-// Whether a device multiplies right: matrices of fixed numbers, so made that each sum is exact,
-// whose product has a known checksum.
+// Checks whether a device multiplies right: matrices of fixed numbers, so made that each sum is
+// exact, whose product has a known checksum.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ std::vector<std::uint32_t> LeftFactor(MatrixKind kind);
 std::vector<std::uint32_t> RightFactor(MatrixKind kind);
 // Their product, computed here in 64-bit integers.
 std::vector<std::uint32_t> Product(MatrixKind kind);
-// What ComputeDevice::Checksum gives for it. A constant, so that a processor that computes wrong
-// does not agree with itself.
+// What ComputeDevice::Checksum gives for that product. A constant, so that a processor that
+// computes wrong does not agree with itself.
 std::uint64_t ProductChecksum(MatrixKind kind);
 
-// On the check's thread. The device outlives it.
+// Runs on the check's thread. The device outlives it.
 class MatrixCheck {
  public:
   static StatusOr<MatrixCheck> Take(ComputeDevice& device, CheckWatch& watch);

@@ -25,7 +25,7 @@ StatusOr<MemoryCheck> MemoryCheck::Take(ComputeDevice& device, std::uint64_t byt
     RETURN_IF_ERROR(watch.Continue("taking memory"));
     const std::uint64_t size = std::min(wanted - check.bytes_, kBlockBytesMax);
     const StatusOr<Address> block = device.Allocate(size);
-    // Others may take memory meanwhile.
+    // Other programs may have taken memory meanwhile.
     if (block.status().code() == Code::kResourceExhausted && check.bytes_ > 0) break;
     if (!block.ok()) return block.status();
     for (std::uint64_t at = 0; at < size; at += kChunkBytes) {
@@ -47,12 +47,12 @@ StatusOr<std::optional<Finding>> MemoryCheck::Run(const Pattern& pattern, CheckW
   std::optional<Words> place;
   Mismatch all;
   for (const Words& chunk : chunks_) {
-    // A wrong word that was found is reported, though there is no time to count the others,
+    // A wrong word that was found is reported, even if there is no time to count the others.
     const Status more = watch.Continue(pattern.name);
     if (!more.ok() && !place) return more;
     if (!more.ok()) break;
     const StatusOr<Mismatch> wrong = device_->Compare(chunk, pattern);
-    // or the next call fails, as it often does on a broken device.
+    // Also reported if the next call fails, as it often does on a broken device.
     if (!wrong.ok() && !place) return wrong.status();
     if (!wrong.ok()) break;
     if (wrong->count == 0) continue;

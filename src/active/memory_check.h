@@ -1,5 +1,5 @@
-// Whether memory holds what is written to it: filled with a pattern as a whole, then read as a
-// whole, so that what is read comes from the memory and not from a cache.
+// Checks whether memory holds what is written to it: filled with a pattern as a whole, then read as
+// a whole, so that what is read comes from the memory and not from a cache.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace galen::active {
 
 inline constexpr std::string_view kMemoryWrong = "MemoryMismatch";
 
-// On the check's thread.
+// Runs on the check's thread.
 class MemoryCheck {
  public:
   // The size of a block. Blocks are allocated one by one, until there are enough or one is refused.
   static constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 30;
-  // A step: so short that a check can stop soon, on a processor, too.
+  // Bytes between two looks at the watch: few enough that a check stops soon, also on a processor.
   static constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
-  // What is taken is a multiple of it.
+  // Memory is taken in multiples of this.
   static constexpr std::uint64_t kPageBytes = 4096;
 
-  // Takes `bytes` of the device's memory, or what of it there is. ResourceExhausted: not one page.
+  // Takes `bytes` of the device's memory, or as much as is free. ResourceExhausted: not one page.
   // The device outlives the check.
   static StatusOr<MemoryCheck> Take(ComputeDevice& device, std::uint64_t bytes, CheckWatch& watch);
 
@@ -35,7 +35,7 @@ class MemoryCheck {
 
  private:
   explicit MemoryCheck(ComputeDevice& device) : device_(&device) {}
-  // A part of a block whose words are `wrong`, as a sentence's object.
+  // The finding for `chunk`, whose words are `wrong`; `count` words were tested.
   Finding Describe(const Pattern& pattern, const Words& chunk, const Mismatch& wrong,
                    std::uint64_t count);
 

@@ -6,7 +6,7 @@
 namespace galen::active {
 namespace {
 
-// What no sensor of a machine that runs shows: zones without a sensor say -274 °C or 0.
+// Readings outside these are not a temperature: zones without a sensor say -274 °C or 0.
 constexpr int kZoneLeast = 1'000, kZoneMost = 200'000;  // thousandths of a degree
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How hot the processor of this machine is.
+// The temperature of this machine's processor.
 #pragma once
 
 #include <optional>

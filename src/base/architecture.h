@@ -1,5 +1,5 @@
-// What kind of machine the program is for, as Kubernetes names it (the names of Go's GOARCH) in a
-// Node's nodeInfo, an image's platform and a client's user agent.
+// The machine's architecture that the program is built for, as Kubernetes names it (the names of
+// Go's GOARCH) in a Node's nodeInfo, an image's platform and a client's user agent.
 #pragma once
 
 #include <string_view>

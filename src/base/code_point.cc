@@ -14,7 +14,7 @@ bool IsHighControl(const CodePoint& point) {
   return point.value >= kDelete && IsControl(point.value);
 }
 
-// Most texts are plain ASCII, and have nothing to be looked at one by one.
+// A fast path: most texts are plain ASCII.
 bool IsPlain(std::string_view text) {
   return std::ranges::none_of(text,
                               [](char c) { return static_cast<unsigned char>(c) >= kDelete; });
@@ -65,7 +65,7 @@ std::string EscapeHighControls(std::string text) {
     if (point.bytes == 0) {
       escaped += "\uFFFD";
     } else if (IsHighControl(point)) {
-      // None of them is past U+FFFF.
+      // Every control character is at most U+FFFF, so four digits suffice.
       escaped += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
     } else {
       escaped += rest.substr(0, bytes);

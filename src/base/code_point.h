@@ -8,7 +8,7 @@
 
 namespace galen {
 
-// One code point read from the front of a text; no bytes when that is no valid UTF-8.
+// One code point read from the front of a text; no bytes when that is not valid UTF-8.
 struct CodePoint {
   char32_t value = 0;
   std::size_t bytes = 0;
@@ -25,8 +25,9 @@ bool IsControl(char32_t c);
 // Whether a text has a control character from DEL on: one that JSON and YAML let pass as it is.
 bool HasHighControl(std::string_view text);
 
-// JSON's or YAML's own text with these written as \uXXXX, which means the same there. REQUIRES:
-// they stand within double quotes. Bytes that are no UTF-8 become U+FFFD where there are any.
+// JSON or YAML `text` with its control characters from DEL on written as \uXXXX, which both read as
+// the same character. In a text that has any, broken UTF-8 becomes U+FFFD. REQUIRES: they stand
+// within double quotes.
 std::string EscapeHighControls(std::string text);
 
 }  // namespace galen

@@ -28,8 +28,8 @@ std::string FormatDuration(Duration duration) {
   return text.empty() ? "0s" : text;
 }
 
-// Without each "--flag=" that says no value, which is a fault: CLI11 would take the next word for
-// it, and a variable that was not set would swallow the flag behind.
+// The words, without each "--flag=" that has no value, which is a fault: CLI11 would take the next
+// word as the value, so an unset shell variable would swallow the next flag.
 std::vector<char*> WordsWithValues(int argc, char** argv, std::vector<std::string>& faults) {
   std::vector<char*> words;
   bool flags_end = false;
@@ -156,7 +156,7 @@ void Flags::Add(const std::string& name, std::int64_t& value, const std::string&
     if (error == std::errc() && end == text.data() + text.size()) {
       value = number;
     } else {
-      impl->Fault(name, fmt::format("'{}' is no whole number", text));
+      impl->Fault(name, fmt::format("'{}' is not a whole number", text));
     }
   };
   impl_->app->add_option_function<std::string>(name, set, help)
@@ -190,7 +190,7 @@ void Flags::AddChoice(const std::string& name, std::string& value, std::vector<s
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
       value = text;
     } else {
-      impl->Fault(name, fmt::format("'{}' is none of {}", text, fmt::join(choices, ", ")));
+      impl->Fault(name, fmt::format("'{}' is not one of {}", text, fmt::join(choices, ", ")));
     }
   };
   impl_->app->add_option_function<std::string>(name, set, help)
@@ -219,7 +219,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   impl->app->footer(
       fmt::format("What \"{} --help\" lists may stand here, too.", impl_->app->get_name()));
   impl->run = std::move(run);
-  // No command is refused by NeedsCommand, with our message; more than one has no meaning here.
+  // A missing command is refused by NeedsCommand, with our message; several make no sense here.
   impl_->app->require_subcommand(0, 1);
   impl_->commands.push_back(std::unique_ptr<Flags>(new Flags(std::move(impl))));
   return *impl_->commands.back();

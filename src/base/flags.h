@@ -63,8 +63,8 @@ class Flags {
   // leave with this code: 0 after --help or --version, kExitUsage after faults, which are written
   // to standard error, each on a line that names the program.
   std::optional<int> Parse(int argc, char** argv);
-  // What --help prints of the command of this name, of one below it for "rules check", of this one
-  // for "". NotFound names the commands there are.
+  // What --help prints for a command: "rules check" names one below "rules", "" this one. NotFound
+  // names the commands there are.
   StatusOr<std::string> Help(const std::string& command) const;
   // Runs the deepest command that was named and gives its exit code; 0 when there is none.
   // REQUIRES: Parse gave nullopt.

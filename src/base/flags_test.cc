@@ -75,8 +75,8 @@ TEST(Flags, EveryFaultIsReportedAtOnce) {
       kExitUsage);
   const std::string text = testing::internal::GetCapturedStderr();
   for (const char* fault :
-       {"galen: --timeout: duration \"soon\"", "galen: --port: 'many' is no whole number\n",
-        "galen: -o,--output: 'xml' is none of ", "--nod", "galen: --node is missing\n",
+       {"galen: --timeout: duration \"soon\"", "galen: --port: 'many' is not a whole number\n",
+        "galen: -o,--output: 'xml' is not one of ", "--nod", "galen: --node is missing\n",
         "galen: --driver is missing\n"}) {
     EXPECT_NE(text.find(fault), std::string::npos) << fault << " in " << text;
   }
@@ -88,7 +88,7 @@ TEST(Flags, AFlagWithoutItsValueSwallowsNoOther) {
   EXPECT_EQ(Parse(program.flags, {"--node=", "--port", "many"}), kExitUsage);
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("galen: --node= has no value behind it\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("galen: --port: 'many' is no whole number\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("galen: --port: 'many' is not a whole number\n"), std::string::npos) << text;
   Program fine;
   EXPECT_EQ(Parse(fine.flags, {"--node=a=b="}), std::nullopt);
   EXPECT_EQ(fine.node, "a=b=");

@@ -17,8 +17,8 @@ namespace {
 // Long enough for a path or a chain of causes; a message of a megabyte stays one line.
 constexpr std::size_t kValueBytesMax = 2048;
 
-// What may stand without quotes in logfmt: ASCII that can be seen, but for logfmt's own signs. Both
-// bounds, because char is unsigned on some machines.
+// Whether it may stand without quotes in logfmt: ASCII that can be seen, but for logfmt's own
+// signs. Both bounds, because char is unsigned on some machines.
 bool IsBare(std::string_view value) {
   return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\';
@@ -34,9 +34,10 @@ std::string Quoted(std::string_view value) {
   return quoted + '"';
 }
 
-// How much fits now; nothing once standard error is gone, and nowhere is left to report that. Its
-// flags are shared with other processes, so that O_NONBLOCK is not ours to set; a pipe that can be
-// written to has place for PIPE_BUF bytes (pipe(7)), unless another process takes it meanwhile.
+// Writes what fits now and returns its length; 0 once standard error is gone, which can be reported
+// nowhere. O_NONBLOCK is not ours to set, since other processes share the descriptor's flags. A
+// pipe that poll(2) calls writable has room for PIPE_BUF bytes (pipe(7)), unless another process
+// fills it meanwhile.
 std::size_t WriteWithoutWaiting(int fd, std::string_view bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -80,7 +81,7 @@ StatusOr<LogLevel> ParseLogLevel(std::string_view text) {
        {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
     if (text == ToString(level)) return level;
   }
-  return InvalidArgument("log level \"{}\" is none of debug, info, warning, error",
+  return InvalidArgument("log level \"{}\" is not one of debug, info, warning, error",
                          CutText(text, 64));
 }
 
@@ -107,8 +108,9 @@ Log::Sink StderrSink(int fd) {
       cut = written < whole.size() && (cut || written > 0);
       return written == whole.size();
     };
-    // By itself: once it is written these lines are counted, whatever becomes of the next.
-    constexpr std::string_view kLost = "lines of the log were lost, nobody read them";
+    // A write of its own: once it is out, the lost lines are reported, whatever becomes of the next
+    // line.
+    constexpr std::string_view kLost = "log lines were lost because nobody read them";
     const bool reported =
         lost == 0 || is_written(fmt::format("{}level=warning msg=\"{}\" lines={}\n",
                                             cut ? "\n" : "", kLost, lost));

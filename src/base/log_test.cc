@@ -108,7 +108,7 @@ TEST(StderrSink, LosesLinesThatNobodyReadsAndSaysHowMany) {
   EXPECT_EQ(kept % 1001, 0) << "no piece of a line";
   sink(LogLevel::kInfo, "again");
   text.resize(static_cast<std::size_t>(::read(reader.get(), text.data(), text.size())));
-  EXPECT_EQ(text, fmt::format("level=warning msg=\"lines of the log were lost, nobody read them\" "
+  EXPECT_EQ(text, fmt::format("level=warning msg=\"log lines were lost because nobody read them\" "
                               "lines={}\nagain\n",
                               kLines - kept / 1001));
 }

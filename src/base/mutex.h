@@ -1,7 +1,8 @@
 // A mutex that clang's thread-safety analysis and ThreadSanitizer both understand: libstdc++'s
-// carries no annotations, and a sanitizer must see the real std::mutex below. Wanted only where
-// threads meet (a loop's mailbox, the log's sink); everything else belongs to a Loop. Held for a
-// few lines and never across a call out.
+// carries no annotations, and a sanitizer must see the real std::mutex below. Only for state that
+// threads share (a loop's mailbox, the jobs of a disk's thread, a check's progress, the log's
+// sink); all other state belongs to a Loop. Held for a few lines. Only two calls out are made under
+// it: the log's sink, so that lines never mix, and the Post of a loop that may not go meanwhile.
 #pragma once
 
 #include <mutex>

@@ -10,7 +10,7 @@ StartDeadline::StartDeadline(std::chrono::nanoseconds within, std::function<void
   auto watch = [this, within, missed = std::move(missed)] {
     if (!over_.try_acquire_for(within)) missed();
   };
-  // Where no thread is left the start goes on unwatched: what it starts itself says so.
+  // When no thread can be started, the start goes on unwatched; its own threads report the reason.
   StatusOr<std::thread> thread = StartThread("start-deadline", std::move(watch));
   if (thread.ok()) thread_ = *std::move(thread);
 }

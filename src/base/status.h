@@ -1,5 +1,5 @@
-// What the world's failures look like: a code that says what to do about it, and a sentence.
-// Values; free of threads. Codes are those of gRPC, so that a status crosses a wire unchanged.
+// Errors of the world as values: a code that says what to do about it, and a sentence. Free of
+// threads. Codes are those of gRPC, so that a status crosses a wire unchanged.
 #pragma once
 
 #include <fmt/core.h>
@@ -64,8 +64,8 @@ inline Status OkStatus() { return {}; }
 // One maker for each code that we give, named for what the receiver should do. The sentence is
 // formatted by fmt. Unavailable, Aborted, DeadlineExceeded, ResourceExhausted: try again later.
 // NotFound, AlreadyExists: usually a success after a look. InvalidArgument, FailedPrecondition,
-// PermissionDenied, Unauthenticated, Unimplemented: a person has to act. Internal, DataLoss: a bug,
-// or what was kept is broken.
+// PermissionDenied, Unauthenticated, Unimplemented: a person has to act. Internal: a bug. DataLoss:
+// data that was kept or received is broken or incomplete.
 template <typename... Args>
 Status Cancelled(fmt::format_string<Args...> format, Args&&... args) {
   return {Code::kCancelled, fmt::format(format, std::forward<Args>(args)...)};

@@ -22,8 +22,8 @@ std::string CutText(std::string_view text, std::size_t bytes_max);
 // that reorder or break a line unseen become U+FFFD, as do broken bytes.
 std::string Printable(std::string_view text);
 
-// What a stranger wrote, fit for a line of a message: printable and cut. Costs no more than its
-// bound does, for what is sent may be megabytes.
+// A stranger's text, fit for a line of a message: printable and cut. Costs no more than its bound
+// does, for what is sent may be megabytes.
 std::string Shown(std::string_view text, std::size_t bytes_max = 240);
 
 // Empties the text and gives its memory back. To assign "" would keep the memory (libstdc++ does),

@@ -74,7 +74,7 @@ std::optional<std::chrono::sys_days> ReadDate(Scanner& in) {
   const std::chrono::year_month_day date(std::chrono::year(*year),
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day)));
-  // The thirtieth of February, or month 13.
+  // Such as the thirtieth of February, or month 13.
   if (!date.ok()) return std::nullopt;
   return std::chrono::sys_days(date);
 }
@@ -106,7 +106,7 @@ std::optional<seconds> ReadOffset(Scanner& in) {
   if (!hour || *hour > 23 || !in.Skip(":")) return std::nullopt;
   const auto minute = in.Digits(2);
   if (!minute || *minute > 59) return std::nullopt;
-  // What the clock there shows is ahead of UTC by this; the caller takes it off.
+  // How far that zone's clock is ahead of UTC; the caller subtracts it.
   return sign * (hours(*hour) + minutes(*minute));
 }
 

@@ -27,7 +27,7 @@ class TokenBucket {
   Duration Wait(Time now, std::int64_t tokens = 1) const;
 
  private:
-  // The time at which the bucket would be full if these were taken as well.
+  // The time at which the bucket would be full again if `tokens` were taken now.
   Time FullAfter(Time now, std::int64_t tokens) const;
 
   std::int64_t capacity_;

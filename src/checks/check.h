@@ -24,7 +24,7 @@ template <typename Observations>
 struct Check {
   using JudgeFunction = Outcome (*)(const Observations&);
 
-  // One that is passed or failed.
+  // A check that is either passed or failed.
   Check(std::string_view check_id, std::string_view expects, std::string_view advises,
         JudgeFunction function)
       : id(check_id), expected(expects), advice(advises), judge(function) {}

@@ -8,7 +8,7 @@
 namespace galen::checks {
 namespace {
 
-// What stands inside the <testcase>; "" for a good result.
+// The text inside the <testcase>; "" for a good result.
 std::string TestBody(const CheckResult& result) {
   const std::string seen = EscapeXml(result.seen);
   const std::string means = EscapeXml(result.means);

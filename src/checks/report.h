@@ -10,7 +10,7 @@
 
 namespace galen::checks {
 
-// How many checks had which verdict.
+// The number of checks with each verdict.
 struct Tally {
   std::size_t good = 0, unknown = 0, warning = 0, bad = 0;
 
@@ -23,7 +23,7 @@ Tally Count(const std::vector<CheckResult>& results);
 // and means where a check has no meaning. `to_string` gives a level's name in this report.
 Json ToJson(const std::vector<CheckResult>& results, std::string_view (*to_string)(Level));
 
-// What was examined, with its results.
+// A thing that was examined, with its results.
 struct Examined {
   std::string name;
   std::vector<CheckResult> results;

@@ -64,7 +64,7 @@ TEST(CdiChecks, AKindThatIsNoneFails) {
 // A runtime takes the file, and the container fails: whoever writes the driver wants to know.
 TEST(CdiChecks, ARelativePathFails) {
   Observations seen = GoodObservations();
-  SpecOf(seen).relative_paths = {"device gpu-0: a mount's hostPath is \"a\", no absolute path"};
+  SpecOf(seen).relative_paths = {"device gpu-0: a mount's hostPath is \"a\", not an absolute path"};
   const CheckResult result = ResultOf(seen, "cdi.contents");
   EXPECT_EQ(result.level, Level::kBad);
   EXPECT_THAT(result.seen, ::testing::HasSubstr("hostPath"));

@@ -221,7 +221,7 @@ TEST(DriverConfig, OfPciDevicesSaysWhichOnes) {
   DriverConfig config = GoodConfig(Kind::kPci);
   EXPECT_THAT(Validate(config).message(), HasSubstr("--select is missing"));
   config.selections = {"10de", "nvidia"};
-  EXPECT_THAT(Validate(config).message(), HasSubstr("--select: 'nvidia' is no vendor (10de)"));
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--select: 'nvidia' is not a vendor (10de)"));
   config.selections = {"10de", "class:0302"};
   EXPECT_EQ(Validate(config), OkStatus());
 }

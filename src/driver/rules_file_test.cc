@@ -84,10 +84,10 @@ TEST_F(RulesFileTest, AFaultLeavesTheLastGoodRulesInForceAndSaysSoOnce) {
   Pass();
   EXPECT_THAT(applied_, ElementsAre("> 90"));
   EXPECT_EQ(Stale(), 1);
-  EXPECT_THAT(file_->fault(), HasSubstr("r.yaml:4:32: hot: when 'hot' is no number"));
+  EXPECT_THAT(file_->fault(), HasSubstr("r.yaml:4:32: hot: when 'hot' is not a number"));
   EXPECT_EQ(Count("refused"), 1);
   EXPECT_THAT(lines_.back(), HasSubstr("the last good rules stay in force"));
-  EXPECT_THAT(lines_.back(), HasSubstr("r.yaml:4:32: hot: when 'hot' is no number"));
+  EXPECT_THAT(lines_.back(), HasSubstr("r.yaml:4:32: hot: when 'hot' is not a number"));
   text_ = TextWith("90");
   Pass();
   EXPECT_EQ(Stale(), 0);

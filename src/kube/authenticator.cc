@@ -44,14 +44,14 @@ std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& conf
 StatusOr<ExecCredential> ParseExecCredential(const ExecPlugin& plugin, std::string_view output) {
   const StatusOr<Json> parsed = Json::Parse(output);
   // The output is a secret even when it is broken: it is never quoted.
-  if (!parsed.ok()) return InvalidArgument("its output is no JSON");
+  if (!parsed.ok()) return InvalidArgument("its output is not JSON");
   const Json& object = *parsed;
   if (object["kind"].AsString() != "ExecCredential") {
-    return InvalidArgument("its output is no ExecCredential");
+    return InvalidArgument("its output is not an ExecCredential");
   }
   // A plugin that ignores what was asked may mean something else by the same fields.
   if (object["apiVersion"].AsString() != plugin.api_version) {
-    return InvalidArgument("it answers in version \"{}\", asked was {}",
+    return InvalidArgument("it answers in version \"{}\" instead of {}",
                            object["apiVersion"].AsString(), plugin.api_version);
   }
   const Json& status = object["status"];
@@ -171,7 +171,7 @@ bool Authenticator::Outdated(const ClientCertificate& shown) const {
 }
 
 bool Authenticator::Reject(const std::string& authorization, const ClientCertificate& shown) {
-  // Others were faster: there is a newer one.
+  // Another call was faster: there are newer credentials.
   if (authorization != authorization_ || Outdated(shown)) return true;
   if (config_.credentials.exec) {
     given_.reset();
@@ -187,7 +187,7 @@ bool Authenticator::HasAnotherCertificate(const ClientCertificate& shown) {
   if (mine.certificate_file.empty() && mine.key_file.empty()) return false;
   const StatusOr<ClientCertificate> fresh = Certificate();
   if (fresh.ok()) return *fresh != shown;
-  log_.Warning("client certificate cannot be read, the last one stays",
+  log_.Warning("client certificate cannot be read, the last one stays in use",
                {{"file", mine.certificate_file}, {"why", fresh.status().message()}});
   return false;
 }

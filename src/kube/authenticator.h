@@ -1,4 +1,4 @@
-// What we show the API server so that it lets us in, kept fresh: tokens, token files that rotate,
+// The credentials that we show the API server, kept fresh: tokens, token files that rotate,
 // certificates, plugins. A part of Transport, which asks before each call; knows nothing of
 // connections. Belongs to its loop. Secrets stay here: no error and no log quotes one.
 #pragma once
@@ -21,7 +21,7 @@ namespace galen::kube {
 // ---- What passes between us and a credential plugin is client.authentication.k8s.io v1 or
 // v1beta1: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 
-// What a plugin printed: a token, a certificate with its key, or both.
+// The output of a plugin: a token, a certificate with its key, or both.
 struct ExecCredential {
   std::string token = {};
   std::string certificate_pem = {};
@@ -36,9 +36,9 @@ struct ExecCredential {
 // an agent has no user at a terminal.
 std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& config);
 
-// InvalidArgument when it is no ExecCredential of the version asked for, holds nothing, or holds
-// half of a certificate and key. Read as the end of a sentence about the plugin; never quotes the
-// output, which is a secret.
+// InvalidArgument when it is not an ExecCredential of the version asked for, holds nothing, or
+// holds half of a certificate and key. Read as the end of a sentence about the plugin; never quotes
+// the output, which is a secret.
 StatusOr<ExecCredential> ParseExecCredential(const ExecPlugin& plugin, std::string_view output);
 
 // PEM texts that belong together; both empty = none.
@@ -52,9 +52,10 @@ class Authenticator {
  public:
   // A kubelet renews a Pod's token long before its end, so a minute late is early enough.
   static constexpr Duration kTokenFileAge = std::chrono::seconds(60);
-  // What a plugin gave is not used in the last moments before its end: it must live through a call.
+  // A plugin's credentials are not used in the last moments before their end: they must live
+  // through a call.
   static constexpr Duration kExpirySkew = std::chrono::seconds(10);
-  // But for at least this long it is used, whatever end it names: a plugin whose credentials live
+  // For at least this long they are used, whatever end they name: a plugin whose credentials live
   // shorter, or a machine whose clock is ahead, must not make us run the plugin without a pause. If
   // the credentials have really ended, the server says so.
   static constexpr Duration kUseAtLeast = std::chrono::seconds(10);
@@ -71,7 +72,7 @@ class Authenticator {
 
   // The value of the Authorization header, or "".
   const std::string& authorization() const { return authorization_; }
-  // For the next connection; files are read now.
+  // The certificate for the next connection; its files are read now.
   StatusOr<ClientCertificate> Certificate();
   // Whether a connection that showed `shown` must give way to one with newer credentials, of a
   // plugin or of files that have been read again since.
@@ -94,7 +95,7 @@ class Authenticator {
   ExecRunner& exec_;
   const ClusterConfig& config_;
   std::string authorization_;
-  // When the last try was, good or not; nullopt before the first.
+  // When the token file was last tried, with or without success; nullopt: never.
   std::optional<Time> token_read_at_;
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin

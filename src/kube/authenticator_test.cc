@@ -143,7 +143,7 @@ TEST_F(AuthenticatorTest, SaysWhyAPluginDidNotHelpAndWhereToGetIt) {
             "Unauthenticated: credential plugin \"login\": no such program; see example.com");
   exec_.AnswerNext(std::string("{}"));
   EXPECT_EQ(Prepared(),
-            "Unauthenticated: credential plugin \"login\": its output is no "
+            "Unauthenticated: credential plugin \"login\": its output is not an "
             "ExecCredential; see example.com");
 }
 

@@ -133,7 +133,7 @@ void JsonCall::Expire() {
       std::chrono::duration_cast<std::chrono::seconds>(Client::kDeadline).count()));
 }
 
-// Says which request it was, where nobody else does.
+// Names the request: the error itself does not.
 void JsonCall::Fail(Status status) {
   Finish(
       Annotate(status, "{} {}", request_.method, request_.path.substr(0, request_.path.find('?'))));
@@ -179,7 +179,7 @@ void JsonCall::OnEnd(const Status& status, const net::Headers&) {
   // A success may have an empty body.
   if (body_.empty()) return Finish(Json());
   StatusOr<Json> object = Json::Parse(body_);
-  if (!object.ok()) return Fail(DataLoss("the answer is no JSON: {}", object.status().message()));
+  if (!object.ok()) return Fail(DataLoss("the answer is not JSON: {}", object.status().message()));
   Finish(std::move(object));
 }
 

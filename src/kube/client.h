@@ -1,5 +1,6 @@
-// Asks a Kubernetes API server and understands its answers. One a program or part; small. Belongs
-// to its loop; loop and transport outlive it and its calls. Requests are values of request.h.
+// Asks a Kubernetes API server and understands its answers. Small: each program or part has one.
+// Belongs to its loop; loop and transport outlive it and its calls. Requests are values of
+// request.h.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class Client {
   // PermissionDenied, 400/413/422 InvalidArgument (Aborted when a patch named another object's
   // uid), 405/406/415/501 Unimplemented, 408 DeadlineExceeded, 429 ResourceExhausted, other 5xx
   // Unavailable. What the transport says (Unavailable, Unauthenticated) passes through. DataLoss:
-  // the answer is no JSON. 429 and 503 with Retry-After are repeated after that time, up to
+  // the answer is not JSON. 429 and 503 with Retry-After are repeated after that time, up to
   // kRetriesMax, as client-go does. DeadlineExceeded past kDeadline.
   [[nodiscard]] std::unique_ptr<net::HttpCall> Do(net::HttpRequest request,
                                                   std::function<void(StatusOr<Json>)> done);
@@ -51,8 +52,8 @@ class Client {
   net::HttpClient& transport_;
 };
 
-// The Status of an answer that is no success; `body` may hold a Kubernetes Status object, whose
-// message and reason are taken, or a proxy's page, of which the beginning is shown. One line.
+// The Status of an answer that is not a success; `body` may hold a Kubernetes Status object, whose
+// message and reason are taken, or a proxy's page, whose beginning is shown. One line.
 Status StatusOfResponse(int http_status, std::string_view body);
 
 // The same for a Status object that came by itself, as in an ERROR event of a watch. The HTTP

@@ -158,7 +158,7 @@ TEST_F(ClientTest, AnAnswerThatIsNoJsonIsReportedAsSuch) {
   Ask();
   loop_.RunUntilIdle();
   EXPECT_EQ(result_->status().code(), Code::kDataLoss);
-  EXPECT_NE(Result().find("the answer is no JSON"), std::string::npos);
+  EXPECT_NE(Result().find("the answer is not JSON"), std::string::npos);
 }
 
 TEST_F(ClientTest, BoundsTheAnswersItKeeps) {

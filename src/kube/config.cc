@@ -33,12 +33,14 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
                        : fmt::format("https://{}:{}", *host, *port);
   config.ca_file = kServiceAccount + "ca.crt";
   config.credentials.token_file = kServiceAccount + "token";
-  // Now, so that a Pod without a mounted token says so at start and not at its first call.
+  // Read now, so that a Pod without a mounted token fails at its start and not at its first call.
   for (const std::string& path : {config.ca_file, config.credentials.token_file}) {
     const StatusOr<std::string> text = files.Read(path);
-    if (!text.ok()) return Annotate(text.status(), "the Pod's service account");
+    if (!text.ok())
+      return Annotate(text.status(),
+                      "read the Pod's service account (is automountServiceAccountToken off?)");
   }
-  // Left out by some; "default" will do.
+  // Some clusters leave it out; "default" will do.
   if (const StatusOr<std::string> ns = files.Read(kServiceAccount + "namespace"); ns.ok()) {
     if (std::string name(Trimmed(*ns)); IsDnsLabel(name)) config.ns = std::move(name);
   }
@@ -53,8 +55,8 @@ StatusOr<ClusterConfig> FindConfig(FileSystem& files, const Environment& environ
     return LoadKubeconfig(files, environment, options);
   if (Lookup(environment, "KUBERNETES_SERVICE_HOST")) return InClusterConfig(files, environment);
   return FailedPrecondition(
-      "no API server is named: there is no ~/.kube/config, and this is no Pod; set KUBECONFIG or "
-      "give --kubeconfig");
+      "no API server is named: there is no ~/.kube/config, and this is not a Pod; set KUBECONFIG "
+      "or give --kubeconfig");
 }
 
 }  // namespace galen::kube

@@ -54,7 +54,7 @@ struct ClusterConfig {
   Credentials credentials = {};
 };
 
-// What a person said on the command line.
+// The options of the command line.
 struct KubeconfigOptions {
   std::string path =
       {};  // --kubeconfig; "" = $KUBECONFIG (several joined by ":"), else ~/.kube/config

@@ -51,8 +51,8 @@ void ProcessRunner::Run(const ExecPlugin& plugin, std::function<void(StatusOr<st
   });
   if (!process.ok()) return Finish(id, process.status());
   running.process = std::move(process).value();
-  running.timeout =
-      loop_.After(kExecTimeout, [this, id] { Finish(id, DeadlineExceeded("no end after 60 s")); });
+  running.timeout = loop_.After(
+      kExecTimeout, [this, id] { Finish(id, DeadlineExceeded("had not ended after 60 s")); });
 }
 
 void ProcessRunner::OnOutput(std::uint64_t id, std::string_view bytes) {

@@ -41,7 +41,7 @@ StatusOr<std::string> Inflater::Next(std::string_view& bytes) {
     bytes.remove_prefix(bytes.size() - stream.avail_in);
     impl_->was_full = stream.avail_out == 0;
     if (result == Z_BUF_ERROR) return std::string();  // wants more
-    if (result != Z_OK && result != Z_STREAM_END) return DataLoss("the answer is no gzip");
+    if (result != Z_OK && result != Z_STREAM_END) return DataLoss("the answer is not gzip");
     impl_->started = true;
     impl_->ended = result == Z_STREAM_END;
     const std::size_t got = buffer.size() - stream.avail_out;

@@ -25,7 +25,7 @@ class Inflater {
   static constexpr std::size_t kPieceBytesMax = 16 * 1024;
 
   // Unpacks the next piece and takes off `bytes` what that used. "" when all of `bytes` is used and
-  // nothing more comes of it. DataLoss when they are no gzip or go on after its end,
+  // nothing more comes of it. DataLoss when they are not gzip or go on after its end,
   // ResourceExhausted past the bound. After an error feed no more.
   StatusOr<std::string> Next(std::string_view& bytes);
   // The answer is over; DataLoss when it was cut off. OK when nothing came at all.

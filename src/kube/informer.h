@@ -112,7 +112,7 @@ void Informer<T>::OnInitItem(const Json& object) {
     return;
   }
   undecoded_.insert(key);
-  // It is there, so it must not be reported as gone: its last decoded value stays.
+  // The object is there, so it must not be reported as gone: its last decoded value stays.
   if (const T* known = Find(key)) pending_->insert_or_assign(key, *known);
   OnTrouble(Annotate(decoded.status(), "{}", ToString(key)));
 }

@@ -139,7 +139,7 @@ StatusOr<ListHead> ItemSplitter::Finish() {
   const Json& items = (*envelope)["items"];
   // "items": null is how Go writes an empty list.
   if (!envelope->is_object() || (!items.is_array() && !items.is_null())) {
-    return DataLoss("the answer is no list");
+    return DataLoss("the answer is not a list");
   }
   const Json& meta = (*envelope)["metadata"];
   return ListHead{.resource_version = meta["resourceVersion"].AsString(),

@@ -16,12 +16,12 @@
 namespace galen::kube {
 namespace {
 
-// Far more than a thousand contexts; keeps a path that is no kubeconfig from being read in whole as
-// one.
+// Far more than a thousand contexts; keeps a path that is not a kubeconfig from being read in whole
+// as one.
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
 constexpr std::size_t kFaultsMax = 50;  // reported; a broken file must not fill the screen
 
-// What is wrong, collected so that a person mends all of it at once.
+// Faults of the files, collected so that a person mends all of them at once.
 class Faults {
  public:
   void Add(std::string_view file, std::string_view field, std::string_view what) {
@@ -98,7 +98,8 @@ class FieldReader {
       return "";
     }
     // The most common mistake: a path, or DER, in base64.
-    if (bytes->find("-----BEGIN ") == std::string::npos) Fault(name, "holds no PEM");
+    if (bytes->find("-----BEGIN ") == std::string::npos)
+      Fault(name, "holds no PEM; it must be the base64 of a PEM text");
     return std::move(bytes).value();
   }
   // A path; relative ones start at the directory of the file that names them.
@@ -154,7 +155,7 @@ void ReadSource(FileSystem& files, const std::string& path, std::vector<Source>&
   }
   StatusOr<Json> root = ParseYaml(*text);
   if (!root.ok()) return faults.Add(path, "", root.status().message());
-  if (!root->is_object() && !root->is_null()) return faults.Add(path, "", "is no kubeconfig");
+  if (!root->is_object() && !root->is_null()) return faults.Add(path, "", "is not a kubeconfig");
   sources.push_back({path, std::move(root).value()});
 }
 
@@ -168,7 +169,7 @@ std::vector<Source> ReadSources(FileSystem& files, const std::vector<std::string
     if (missing && paths.size() > 1) continue;
     ReadSource(files, path, sources, faults);
   }
-  // Nothing was found at all, and nobody has said so yet.
+  // No file was found, and no other fault says so.
   if (sources.empty() && !faults.any()) {
     faults.Add(paths.empty() ? "kubeconfig" : fmt::format("{}", fmt::join(paths, ", ")), "",
                "there is no such file; KUBECONFIG or --kubeconfig names one");
@@ -247,7 +248,7 @@ void ReadExecEnvironment(FieldReader& fields, ExecPlugin& plugin) {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const std::string& name = variables[i]["name"].AsString();
     const bool good = !name.empty() && name.find('=') == std::string::npos;
-    if (!good) fields.Fault(fmt::format("env[{}].name", i), "is missing or no name");
+    if (!good) fields.Fault(fmt::format("env[{}].name", i), "is missing or not a name");
     plugin.environment.push_back(name + "=" + variables[i]["value"].AsString());
   }
 }

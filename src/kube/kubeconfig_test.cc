@@ -183,7 +183,8 @@ current-context: dev
            "clusters[1].cluster.certificate-authority-data: not base64",
            "clusters[1].cluster.insecure-skip-tls-verify: must be true or false",
            "users[0].user.token: must be text; put it in quotes",
-           "users[0].user.client-certificate-data: holds no PEM",
+           "users[0].user.client-certificate-data: holds no PEM; it must be the base64 of a PEM "
+           "text",
            "users[0].user.client-key: is missing",
            "users[0].user.as: impersonation is not supported",
        }) {
@@ -216,7 +217,7 @@ TEST_F(KubeconfigTest, ReportsFilesThatCannotBeRead) {
   Put(kPath, "a: [");
   EXPECT_NE(Fault().find(kPath), std::string::npos);
   Put(kPath, "[]");
-  EXPECT_EQ(Fault(), "InvalidArgument: /me/.kube/config: is no kubeconfig");
+  EXPECT_EQ(Fault(), "InvalidArgument: /me/.kube/config: is not a kubeconfig");
   environment_["KUBECONFIG"] = "/x:/y";
   EXPECT_EQ(Fault(),
             "InvalidArgument: /x, /y: there is no such file; KUBECONFIG or --kubeconfig names one");

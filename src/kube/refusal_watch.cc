@@ -31,7 +31,7 @@ std::vector<std::string_view> SegmentsOf(std::string_view path) {
   return segments;
 }
 
-// Whether the answer came from behind the check of rights.
+// Whether the answer shows that the request passed the check of rights.
 bool WasAuthorized(int status) {
   return status != 401 && status != kForbidden && status != 429 && status < 500;
 }
@@ -168,7 +168,7 @@ void RefusalWatch::Allowed(const Right& right) {
   restored_ = loop_.After(Duration::zero(), [this] {
     if (on_restored_) on_restored_();
   });
-  // Somebody's hand is at work, and the others may be back, too.
+  // Somebody is granting rights: other missing ones may be back, too.
   if (to_ask_.empty()) ask_ = loop_.After(Duration::zero(), [this] { AskForAll(); });
 }
 
@@ -208,7 +208,8 @@ void RefusalWatch::AskNext() {
 
 void RefusalWatch::OnReview(const Right& right, const StatusOr<Json>& reply) {
   if (reply.ok() && (*reply)["status"]["allowed"].AsBool()) Allowed(right);
-  // Whoever does not answer this one does not answer the next; what is not known stays as it was.
+  // A server that does not answer this review does not answer the next; what is not known stays as
+  // it was.
   if (reply.ok()) {
     to_ask_.pop_front();
   } else {

@@ -24,7 +24,8 @@ namespace galen::kube {
 
 class RefusalWatch final : public net::HttpClient {
  public:
-  // How often it is asked whether what is missing is back; one request for each, one after another.
+  // How often the API server is asked whether missing rights are back; one request for each, one
+  // after another.
   static constexpr Duration kAskEvery = std::chrono::minutes(1);
   // Rights and namespaces together; past it the rest is neither logged nor listed.
   static constexpr std::size_t kMissingMax = 256;
@@ -45,16 +46,16 @@ class RefusalWatch final : public net::HttpClient {
   std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
                                       net::HttpResponseSink& sink) override;
 
-  // What RBAC denies, each for as long as no answer shows that it is allowed; sorted: `patch
-  // resource "pods/status" in API group ""`, and the namespace if it is one. Empty when nothing is
-  // denied. Refusals by admission are not among them: they concern one object, and its writer
-  // reports them.
+  // The rights that RBAC denies, each for as long as no answer shows that it is allowed; sorted:
+  // `patch resource "pods/status" in API group ""`, and the namespace if it is one. Empty when
+  // nothing is denied. Refusals by admission are not among them: they concern one object, and its
+  // writer reports them.
   std::vector<std::string> missing() const;
 
  private:
   class Call;
   using Place = std::string;  // a namespace, "" for the whole cluster
-  // What a request asks for, as RBAC sees it: the same for every object of a kind.
+  // The right that a request needs, as RBAC sees it: the same for every object of a kind.
   struct Right {
     std::string verb;  // "patch"
     std::string group;
@@ -93,7 +94,7 @@ class RefusalWatch final : public net::HttpClient {
   Timer restored_, ask_;
 };
 
-// What follows "cannot" in a refusal by RBAC; "" for any other text. Pure.
+// The text after "cannot" in a refusal by RBAC; "" for any other text. Pure.
 std::string DeniedByRbac(std::string_view message);
 
 }  // namespace galen::kube

@@ -45,7 +45,7 @@ struct WatchOptions {
 enum class PatchType { kJson, kMerge, kStrategic, kApply };
 std::string_view ContentType(PatchType type);
 
-// What a patch says beside its body.
+// The options of a patch beside its body.
 struct PatchOptions {
   std::string subresource = {};    // "status", or ""
   std::string field_manager = {};  // wanted for kApply

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kCannotReach = "cannot reach the API server at ";
 
-// A server that is away shall be found soon after it is back, and not be knocked at all the time.
+// A server that was away is found soon after it is back, without being dialled all the time.
 constexpr BackoffPolicy kDialBackoff{.first = std::chrono::milliseconds(100),
                                      .most = std::chrono::seconds(5)};
 
@@ -48,12 +48,12 @@ struct Transport::Impl {
   // A connection, the calls on it, and what it was opened with.
   struct Link {
     std::unique_ptr<net::Connection> connection;
-    // What the server knows us by on this connection; see Authenticator::Outdated.
+    // The certificate that the server knows us by on this connection; see Authenticator::Outdated.
     ClientCertificate shown;
-    // That still run on it; with none, and not current, it is reaped.
+    // Calls that still run on it; without any, a link that is not current is reaped.
     int calls = 0;
     bool lost = false;
-    // A head has come over it: it was good for something.
+    // An answer's head has come over it: the connection worked.
     bool answered = false;
   };
 
@@ -136,7 +136,7 @@ class Transport::Impl::Call final : public net::HttpCall, private net::HttpRespo
   std::optional<Inflater> inflater_;
   std::string authorization_;
   bool tried_again_ = false;
-  bool again_ = false;  // refused; what else comes of this answer is nobody's
+  bool again_ = false;  // refused: the rest of this answer is dropped
   Liveness liveness_;
   Timer later_;
 };
@@ -160,7 +160,7 @@ void Transport::Impl::Call::SendOn(Link& link) {
   if (!authorization_.empty()) request.headers.push_back({"authorization", authorization_});
   request.headers.push_back(
       {"user-agent", fmt::format("galen/{} (linux/{})", kVersion, kArchitecture)});
-  // Lists repeat themselves and shrink well; who asked for something else gets it.
+  // Lists compress well; a request that names another encoding gets that one.
   if (!net::FindHeader(request.headers, "accept-encoding")) {
     request.headers.push_back({"accept-encoding", "gzip"});
   }
@@ -198,7 +198,7 @@ void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
   if (const auto encoding = net::FindHeader(plain, "content-encoding"); encoding == "gzip") {
     inflater_.emplace();
     TakeHeader(plain, "content-encoding");
-    // It counts packed bytes, and the sink sees plain ones.
+    // content-length counts packed bytes, and the sink sees plain ones.
     TakeHeader(plain, "content-length");
   }
   sink_.OnHead(status, plain);
@@ -214,7 +214,7 @@ void Transport::Impl::Call::OnData(std::string_view bytes) {
     if (!unpacked.ok()) return End(unpacked.status());
     if (unpacked->empty()) return;
     sink_.OnData(*unpacked);
-    // Whoever has had enough has destroyed us.
+    // The sink may have destroyed this call.
     if (!watch.alive()) return;
   }
 }
@@ -347,7 +347,7 @@ void Transport::Impl::ReapSoon() {
 // The URL names the place already, so the dialler's own names of it are left out.
 Status Transport::Impl::CannotReach(const Status& status) const {
   std::string why = status.message();
-  // The same name of the place as in the dialer's errors, see Dialer::Dial.
+  // Names the target as the dialer's errors do, see Dialer::Dial.
   for (const char* verb : {"dial", "connect to"}) {
     const std::string place = fmt::format("{} {}: ", verb, DialTarget(url));
     if (why.starts_with(place)) why.erase(0, place.size());

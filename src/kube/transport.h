@@ -25,8 +25,8 @@ class Transport final : public net::HttpClient {
   // Calls that wait for a connection or credentials; past it: ResourceExhausted.
   static constexpr std::size_t kWaitingCallsMax = 4096;
 
-  // Checks the configuration's URLs; dials at the first request. InvalidArgument for a URL that is
-  // none, or a proxy that is not http://. What is lent outlives it.
+  // Checks the configuration's URLs; dials at the first request. InvalidArgument for a broken
+  // URL, or a proxy that is not http://. What is lent outlives it.
   static StatusOr<std::unique_ptr<Transport>> Create(Loop& loop, Log& log, net::Dialer& dialer,
                                                      FileSystem& files, ExecRunner& exec,
                                                      ClusterConfig config);

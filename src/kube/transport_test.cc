@@ -232,7 +232,7 @@ TEST_F(TransportTest, NoErrorQuotesThePasswordOfAProxy) {
   config_.proxy_url = "http://user:s3cret@proxy:99999";
   const auto created = Transport::Create(loop_, NullLog(), dialer_, files_, exec_, config_);
   ASSERT_FALSE(created.ok());
-  EXPECT_EQ(created.status().message(), "proxy http://...@proxy:99999: \"99999\" is no port");
+  EXPECT_EQ(created.status().message(), "proxy http://...@proxy:99999: \"99999\" is not a port");
 }
 
 TEST_F(TransportTest, ACancelledCallIsForgottenWhereverItIs) {

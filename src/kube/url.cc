@@ -15,7 +15,7 @@ std::string Bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
-// What may stand in a name or an address; "%" begins an IPv6 zone.
+// Whether it may stand in a name or an address; "%" begins an IPv6 zone.
 bool IsHostCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_' || c == ':' || c == '%';
@@ -25,7 +25,7 @@ StatusOr<std::uint16_t> ParsePort(std::string_view text) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535) {
-    return InvalidArgument("\"{}\" is no port", text);
+    return InvalidArgument("\"{}\" is not a port", text);
   }
   return static_cast<std::uint16_t>(port);
 }
@@ -39,7 +39,7 @@ Status ParseHostAndPort(std::string_view text, Url& url) {
   url.host = std::string(bracket ? text.substr(1, close - 1) : text.substr(0, host_end));
   if (url.host.empty()) return InvalidArgument("the host is missing");
   for (const char c : url.host) {
-    if (!IsHostCharacter(c)) return InvalidArgument("\"{}\" is no host", url.host);
+    if (!IsHostCharacter(c)) return InvalidArgument("\"{}\" is not a host", url.host);
   }
   const std::string_view rest = host_end < text.size() ? text.substr(host_end) : "";
   if (rest.empty()) {
@@ -93,7 +93,7 @@ StatusOr<Url> ParseUrl(std::string_view text) {
   }
   const Status status = ParseHostAndPort(authority, url);
   if (status.ok()) return url;
-  // What stands before such a "/" may be the beginning of a password, and is not quoted.
+  // The text before such a "/" may be the beginning of a password, and is not quoted.
   return HasAt(url) ? SlashInPassword() : status;
 }
 

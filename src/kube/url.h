@@ -27,8 +27,8 @@ struct Url {
 // InvalidArgument, whose sentence goes behind the name of the field; it quotes nothing that may be
 // a password. Slashes at the end are dropped.
 StatusOr<Url> ParseUrl(std::string_view text);
-// The same of a proxy, whose URL has no use for a path: one with an "@" in it is InvalidArgument,
-// since it would most often be the end of a password with a "/".
+// As ParseUrl, for a proxy, whose URL has no use for a path: one with an "@" in it is
+// InvalidArgument, since it would most often be the end of a password with a "/".
 StatusOr<Url> ParseProxyUrl(std::string_view text);
 // `text` as it is written, for errors about what cannot be parsed: with "..." for all that may be
 // user and password.

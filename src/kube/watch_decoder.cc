@@ -63,7 +63,7 @@ StatusOr<std::optional<WatchEvent>> WatchDecoder::Next() {
     }
     const std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
     begin_ = scanned_ = end + 1;
-    // No event and no harm: passed over.
+    // An empty line is not an event and does no harm.
     if (line.empty()) continue;
     ASSIGN_OR_RETURN(WatchEvent event, ParseEvent(line));
     return std::optional(std::move(event));

@@ -13,9 +13,9 @@
 
 namespace galen::kube {
 
-// What a list says about itself (metav1.ListMeta).
+// A list's metadata (metav1.ListMeta).
 struct ListHead {
-  // From which a watch goes on.
+  // The version from which a watch goes on.
   std::string resource_version;
   std::string resume;          // the `continue` token; "" = this was the last page
   std::int64_t remaining = 0;  // objects on the pages to come, where the server says
@@ -67,7 +67,7 @@ class ItemSplitter {
   Place place_ = Place::kEnvelope;
   std::string envelope_;  // everything but the items
   std::string item_;
-  // What Structural knows, of the envelope or of the present item: whether it is inside a string,
+  // The state of Structural, of the envelope or of the present item: whether it is inside a string,
   // behind a backslash, and how many brackets are open.
   bool in_string_ = false;
   bool escaped_ = false;
@@ -98,8 +98,8 @@ class WatchDecoder {
   // Takes the next bytes, cut anywhere. REQUIRES: Next was called until it wanted more. After an
   // error feed no more.
   Status Write(std::string_view bytes);
-  // The next event, nullopt when more bytes are wanted, DataLoss for a line that is no event. The
-  // broken line is gone then; whether to go on is the caller's to say.
+  // The next event, nullopt when more bytes are wanted, DataLoss for a line that is not an event.
+  // The broken line is gone then; whether to go on is the caller's to say.
   StatusOr<std::optional<WatchEvent>> Next();
   // The watch is over; DataLoss when it ended inside an event, whose line is then lost.
   Status Finish() const;

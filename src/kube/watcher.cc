@@ -36,7 +36,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
         backoff(options.backoff),
         refusals(options.refused) {}
 
-  // Beginnings. ListAfresh asks for the first page, whatever `resume` was.
+  // These begin a list. ListAfresh asks for the first page, whatever `resume` was.
   void ListAfresh();
   void AskPage();
   void AskWatch();
@@ -53,7 +53,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   void OnEventBytes(std::string_view bytes);
   void OnEvent(const WatchEvent& event);
 
-  // Ends; each leads to exactly one next state.
+  // These end a request; each leads to exactly one next state.
   void OnPageEnd();
   void OnWatchEnd();
   void OnRefused();
@@ -106,8 +106,9 @@ void Watcher::Impl::AskPage() {
 void Watcher::Impl::AskWatch() {
   Enter(State::kWatching);
   decoder.emplace();
-  timer = loop.After(kWatchTimeout + kWatchGrace,
-                     [this] { OnLost(DeadlineExceeded("the server did not end it in time")); });
+  timer = loop.After(kWatchTimeout + kWatchGrace, [this] {
+    OnLost(DeadlineExceeded("the server did not end the watch in time"));
+  });
   call = client.Stream(
       Watch(
           options.resource, options.ns,
@@ -115,7 +116,7 @@ void Watcher::Impl::AskWatch() {
       *this);
 }
 
-// Leaves everything of the state before behind.
+// Drops everything of the previous state.
 void Watcher::Impl::Enter(State next) {
   state = next;
   timer.Cancel();
@@ -178,7 +179,7 @@ void Watcher::Impl::OnEventBytes(std::string_view bytes) {
 void Watcher::Impl::OnEvent(const WatchEvent& event) {
   if (event.type == WatchEvent::Type::kError) return OnErrorEvent(StatusOfObject(event.object));
   const std::string& seen = event.object["metadata"]["resourceVersion"].AsString();
-  if (seen.empty()) return OnLost(DataLoss("an event without a resourceVersion"));
+  if (seen.empty()) return OnLost(DataLoss("the server sent an event without a resourceVersion"));
   version = seen;
   progress = true;
   refused_watches = 0;
@@ -200,7 +201,8 @@ void Watcher::Impl::OnEvent(const WatchEvent& event) {
 void Watcher::Impl::OnPageEnd() {
   const StatusOr<ListHead> head = splitter->Finish();
   if (!head.ok()) return OnLost(head.status());
-  if (head->resource_version.empty()) return OnLost(DataLoss("a list without a resourceVersion"));
+  if (head->resource_version.empty())
+    return OnLost(DataLoss("the server sent a list without a resourceVersion"));
   if (!head->resume.empty() && head->resume == resume) {
     Report(DataLoss("the server gives the same page again and again"));
     resume.clear();

@@ -33,6 +33,7 @@ class WatchSink {
 
 class Watcher {
  public:
+  // What is watched, and how long errors wait.
   struct Options {
     Resource resource = {};
     std::string ns = {};  // "" = all
@@ -49,15 +50,15 @@ class Watcher {
   static constexpr Duration kWatchTimeout = std::chrono::seconds(290);
   static constexpr Duration kWatchGrace = std::chrono::seconds(30);
   static constexpr Duration kListStallMax = std::chrono::seconds(60);
-  // So many watches refused in a row, without one event between them: what we know may be of
-  // another life of the server, so list afresh.
+  // After so many refused watches in a row, without one event between them, it lists afresh: what
+  // we know may be of an earlier life of the server.
   static constexpr int kRefusedWatchesMax = 3;
 
   // The sink must not destroy the watcher from one of its calls.
   Watcher(Loop& loop, Client& client, Random& random, Options options, WatchSink& sink);
   ~Watcher();
 
-  // Once.
+  // Call it once.
   void Start();
   // When an event or object of this kind was last received, or a request for them succeeded;
   // nullopt: never. What happened later may be unknown here: a dead connection is noticed late.

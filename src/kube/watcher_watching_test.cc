@@ -191,7 +191,8 @@ TEST_F(WatcherTest, GivesUpAWatchThatTheServerShouldHaveEnded) {
   loop_.Advance(Watcher::kWatchTimeout + Watcher::kWatchGrace - 1ns);
   EXPECT_TRUE(transport_.open(Latest()));
   loop_.Advance(1ns);
-  EXPECT_EQ(sink_.trouble, "DeadlineExceeded: watch pods: the server did not end it in time");
+  EXPECT_EQ(sink_.trouble,
+            "DeadlineExceeded: watch pods: the server did not end the watch in time");
   EXPECT_FALSE(transport_.open(1));
   loop_.Advance(250ms);
   EXPECT_EQ(transport_.last(), kWatchFrom10);
@@ -212,7 +213,8 @@ TEST_F(WatcherTest, AnEventWithoutAVersionIsBroken) {
   StartWatching();
   Receive(EventText("ADDED", R"({"metadata":{"name":"x"}})"));
   EXPECT_EQ(sink_.Take(), "trouble ");
-  EXPECT_EQ(sink_.trouble, "DataLoss: watch pods: an event without a resourceVersion");
+  EXPECT_EQ(sink_.trouble,
+            "DataLoss: watch pods: the server sent an event without a resourceVersion");
 }
 
 TEST_F(WatcherTest, AWatchThatEndsInsideAnEventIsLost) {

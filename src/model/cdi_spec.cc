@@ -20,7 +20,7 @@ constexpr std::size_t kFaultsMax = 8;  // of one file; a person mends one after 
 constexpr std::string_view kVersions[] = {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0",
                                           "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0"};
 
-// Its place among them; the end for one that is unknown.
+// The version's place in kVersions; the end for an unknown one.
 std::ptrdiff_t PlaceOf(std::string_view version) {
   return std::ranges::find(kVersions, version) - std::begin(kVersions);
 }
@@ -68,7 +68,7 @@ class SpecReader {
   void ReadDevice(const Json& device) {
     const std::string& name = device["name"].AsString();
     if (!IsCdiDeviceName(name)) {
-      Fault(fmt::format("device name \"{}\" is none that CDI allows", Shown(name)));
+      Fault(fmt::format("device name \"{}\" is not one that CDI allows", Shown(name)));
     }
     if (std::find(seen_.devices.begin(), seen_.devices.end(), name) != seen_.devices.end()) {
       Fault(fmt::format("device {} is there twice", Shown(name)));
@@ -123,10 +123,11 @@ class SpecReader {
     }
     const std::string& type = node["type"].AsString();
     if (!type.empty() && type != "b" && type != "c" && type != "u" && type != "p") {
-      Fault(fmt::format("{}: device node type \"{}\" is none of b, c, u and p", what, Shown(type)));
+      Fault(fmt::format("{}: device node type \"{}\" is not one of b, c, u and p", what,
+                        Shown(type)));
     }
     const std::string& permissions = node["permissions"].AsString();
-    // "none" gives the node without a right to it.
+    // "none" gives the container the node without the right to use it.
     if (permissions != "none" && permissions.find_first_not_of("rwm") != std::string::npos) {
       Fault(fmt::format("{}: permissions \"{}\" are not made of r, w and m", what,
                         Shown(permissions)));
@@ -137,7 +138,7 @@ class SpecReader {
     static const std::set<std::string> kNames = {
         "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"};
     if (!kNames.contains(hook["hookName"].AsString())) {
-      Fault(fmt::format("{}: hook \"{}\" is none that CDI knows", what,
+      Fault(fmt::format("{}: hook \"{}\" is unknown to CDI", what,
                         Shown(hook["hookName"].AsString())));
     }
     NeedPath(what, "a hook's path", hook["path"]);
@@ -158,7 +159,7 @@ class SpecReader {
     if (path.AsString().empty()) return Fault(fmt::format("{}: {} is missing", what, which));
     if (path.AsString().starts_with('/') || seen_.relative_paths.size() >= kFaultsMax) return;
     seen_.relative_paths.push_back(
-        fmt::format("{}: {} is \"{}\", no absolute path", what, which, Shown(path.AsString())));
+        fmt::format("{}: {} is \"{}\", not an absolute path", what, which, Shown(path.AsString())));
   }
 
   CdiSpec& seen_;
@@ -176,7 +177,7 @@ StatusOr<CdiIdParts> ParseCdiId(std::string_view id) {
     return InvalidArgument("kind \"{}\" is not vendor/class", Shown(parsed.kind));
   }
   if (!IsCdiDeviceName(parsed.device)) {
-    return InvalidArgument("device name \"{}\" is none that CDI allows", Shown(parsed.device));
+    return InvalidArgument("device name \"{}\" is not one that CDI allows", Shown(parsed.device));
   }
   return parsed;
 }
@@ -213,7 +214,7 @@ CdiSpec ReadCdiSpec(const std::string& path, std::string_view text) {
   if (!spec.ok()) {
     seen.unreadable = spec.status().message();
   } else if (!spec->is_object()) {
-    seen.unreadable = "it is no object";
+    seen.unreadable = "it is not an object";
   } else {
     SpecReader(seen).Read(*spec);
   }

@@ -128,7 +128,7 @@ TEST(CdiSpec, NamesAreOfTheSpecification) {
   EXPECT_TRUE(ParseCdiId("vendor.com/gpu=0").ok());
   EXPECT_EQ(ParseCdiId("gpu=0").status().message(), "kind \"gpu\" is not vendor/class");
   EXPECT_EQ(ParseCdiId("v.com/gpu=a b").status().message(),
-            "device name \"a b\" is none that CDI allows");
+            "device name \"a b\" is not one that CDI allows");
   for (const char* id : {"", "gpu0", "vendor.com=0", "vendor.com/gpu=", "/gpu=0"}) {
     EXPECT_FALSE(ParseCdiId(id).ok()) << id;
   }

@@ -61,7 +61,7 @@ Json ToJson(const CheckResult& result) {
                            {"began", FormatRfc3339(result.began, 3)},
                            {"ended", FormatRfc3339(result.ended, 3)},
                            {"bootId", result.boot_id},
-                           // Beyond what JSON's numbers hold.
+                           // As text: a JSON number does not hold 64 bits.
                            {"seed", fmt::format("{:#x}", result.seed)},
                            {"rounds", result.rounds},
                            {"bytes", result.bytes}});
@@ -69,7 +69,8 @@ Json ToJson(const CheckResult& result) {
 
 StatusOr<CheckResult> ParseCheckResult(std::string_view text) {
   if (text.size() > kCheckResultBytesMax) {
-    return InvalidArgument("{} bytes, at most {} are a result", text.size(), kCheckResultBytesMax);
+    return InvalidArgument("{} bytes are too many for a result, at most {} fit", text.size(),
+                           kCheckResultBytesMax);
   }
   ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
   if (json["format"].AsString() != kFormat) return InvalidArgument("format is not {}", kFormat);
@@ -82,7 +83,7 @@ StatusOr<CheckResult> ParseCheckResult(std::string_view text) {
                      .boot_id = Short(json["bootId"]),
                      .rounds = json["rounds"].AsInt(),
                      .bytes = static_cast<std::uint64_t>(json["bytes"].AsInt())};
-  if (!IsDnsLabel(result.device)) return InvalidArgument("device is no name of a device");
+  if (!IsDnsLabel(result.device)) return InvalidArgument("device is not a DNS label");
   const auto verdict = VerdictOf(json["verdict"].AsString());
   if (!verdict) return InvalidArgument("verdict is not Passed, Failed or Unknown");
   result.verdict = *verdict;
@@ -93,14 +94,15 @@ StatusOr<CheckResult> ParseCheckResult(std::string_view text) {
   result.subject = subject == "links" ? CheckSubject::kLinks : CheckSubject::kDevice;
   const auto began = ParseRfc3339(json["began"].AsString());
   const auto ended = ParseRfc3339(json["ended"].AsString());
-  if (!began.ok() || !ended.ok()) return InvalidArgument("began or ended is no time (RFC 3339)");
+  if (!began.ok() || !ended.ok())
+    return InvalidArgument("began or ended is not a time of RFC 3339");
   result.began = *began;
   result.ended = *ended;
   std::string_view seed = json["seed"].AsString();
   if (seed.starts_with("0x")) seed.remove_prefix(2);
   const char* end = seed.data() + seed.size();
   if (seed.empty() || std::from_chars(seed.data(), end, result.seed, 16).ptr != end) {
-    return InvalidArgument("seed is no hexadecimal number");
+    return InvalidArgument("seed is not a hexadecimal number");
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// What an active check said of a device, as `galen check` leaves it for the device's driver
+// The result of an active check, as `galen check` leaves it for the device's driver
 // (docs/formats/check-result.md). A value; no file, no clock.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace galen {
 enum class CheckVerdict { kPassed, kFailed, kUnknown };
 std::string_view ToString(CheckVerdict verdict);  // "Passed"
 
-// What was checked: the device by itself, or its links to others.
+// The subject of a check: the device by itself, or its links to others.
 enum class CheckSubject { kDevice, kLinks };
 std::string_view ToString(CheckSubject subject);  // "device"
 
@@ -39,7 +39,7 @@ struct CheckResult {
   bool operator==(const CheckResult&) const = default;
 };
 
-// A result is small; a file that is larger is none.
+// A larger file is not a result.
 inline constexpr std::size_t kCheckResultBytesMax = 16 * 1024;
 
 Json ToJson(const CheckResult& result);
@@ -49,7 +49,7 @@ StatusOr<CheckResult> ParseCheckResult(std::string_view text);
 // The name of its file, in a directory of such results: "gpu-0.json", "gpu-0.links.json". REQUIRES:
 // `device` is a DNS label, so that no two have the same one.
 std::string CheckResultFile(std::string_view device, CheckSubject subject);
-// Where they lie, below the directory in which a driver keeps its state.
+// The directory of results, below a driver's state directory.
 inline constexpr std::string_view kCheckResultsDirectory = "checks";
 
 }  // namespace galen

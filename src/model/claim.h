@@ -69,10 +69,11 @@ struct Claim {
   std::vector<PodRef> reserved_for;
   std::vector<std::string> reserved_for_groups;
 
-  // Whether a kubelet lets a Pod use it: by the Pod's uid, or by its group; "" for a Pod of none.
+  // Whether a kubelet lets a Pod use the claim: by the Pod's uid, or by its PodGroup ("": it has
+  // none).
   bool IsReservedFor(std::string_view pod_uid, std::string_view group) const;
 
-  // Whether the device is allocated to it.
+  // Whether the device is allocated to the claim.
   bool Holds(const DeviceId& device) const;
 
   bool operator==(const Claim&) const = default;

@@ -50,7 +50,8 @@ struct DeviceTimeline {
 struct Neighbour {
   PodRef pod;
   std::string container;
-  // It works on a device that this Pod holds (admin access is not work): a sibling; else a peer.
+  // A sibling: it works on a device that this Pod holds (admin access is not work). Otherwise a
+  // peer.
   bool same_device = false;
   bool same_workload = false;  // one owner: another rank of the job, say
   // How its own devices were: the worst finding from kCrashWindow before this Pod's end up to it;
@@ -62,11 +63,12 @@ struct Neighbour {
 
 // Something that happened to the node within the window.
 struct NodeEvent {
+  // The kind of event.
   enum class Kind {
     kReboot,          // it was started anew: boot id or boot time changed
     kShutdown,        // a graceful one began
     kMemoryPressure,  // the kubelet took Pods down for want of memory
-    kDiskPressure,    // or of another resource that the node has little of, mostly disk
+    kDiskPressure,    // likewise for want of another resource, mostly disk
   };
   Kind kind = Kind::kReboot;
   WallTime time{};
@@ -102,7 +104,7 @@ struct CrashEvidence {
   bool operator==(const CrashEvidence&) const = default;
 };
 
-// Whether it ended other than by saying that all went well.
+// Whether the container ended by an exit code other than 0, or by a signal.
 bool EndedBadly(const ContainerEnd& end);
 // Whether it ended after somebody had asked for its Pod to go (at `asked`; nullopt: nobody has): it
 // was stopped then, whatever its code says. Times of whole seconds that are equal count as after.

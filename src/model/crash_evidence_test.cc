@@ -27,7 +27,7 @@ TEST(ContainerEnd, SaysItsSignalByItselfOrByItsCode) {
   EXPECT_EQ(SignalOf(Ended(192)), 64) << "the last that there is";
   EXPECT_EQ(SignalOf(Ended(193)), std::nullopt);
   EXPECT_EQ(SignalOf(Ended(128)), std::nullopt) << "a code of runtimes";
-  EXPECT_EQ(SignalOf(Ended(255)), std::nullopt) << "exit(-1) is no signal";
+  EXPECT_EQ(SignalOf(Ended(255)), std::nullopt) << "exit(-1) is not a signal";
   EXPECT_EQ(SignalOf(Ended(1)), std::nullopt);
   EXPECT_EQ(SignalOf(Ended(std::nullopt)), std::nullopt);
 }

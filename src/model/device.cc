@@ -10,10 +10,10 @@ namespace {
 // (resource.k8s.io/v1).
 constexpr std::size_t kDriverBytesMax = 63;
 constexpr std::size_t kPoolBytesMax = 253;
-// Names come from outside; of a wrong one this much is shown.
+// Bytes of a wrong name that a message shows: names come from outside.
 constexpr std::size_t kShownBytesMax = 80;
 
-// Every part between slashes must be a name, so "a//b", "/a" and "a/" are none.
+// Every part between slashes must be a name: "a//b", "/a" and "a/" are refused.
 bool IsPool(std::string_view pool) {
   if (pool.size() > kPoolBytesMax) return false;
   for (std::size_t slash = pool.find('/'); slash != std::string_view::npos;
@@ -43,7 +43,7 @@ Status Validate(const DeviceId& id) {
         "pool name \"{}\" must be DNS subdomains joined by \"/\", at most {} characters",
         Shown(id.pool, kShownBytesMax), kPoolBytesMax);
   }
-  // Its limit of 63 bytes is a DNS label's.
+  // A DNS label has at most 63 bytes.
   if (!plugin && !IsDnsLabel(id.device)) {
     return InvalidArgument(
         "device name \"{}\" must be 1 to 63 lower-case letters, digits or \"-\", as gpu-0",

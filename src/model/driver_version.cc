@@ -5,7 +5,7 @@
 namespace galen {
 namespace {
 
-// "570.124.06": digits in two groups or more; "1" and "12.2.0)" are none.
+// "570.124.06": digits in two groups or more; "1" and "12.2.0)" are refused.
 bool IsVersion(std::string_view word) {
   const bool plain = word.find_first_not_of("0123456789.") == std::string_view::npos;
   return plain && word.find('.') != std::string_view::npos && !word.starts_with('.') &&

@@ -23,8 +23,8 @@ std::string KernelModuleVersion(std::string_view text);
 // directories before it. "" for names without one, such as "libcuda.so.1".
 std::string LibraryVersion(std::string_view file);
 
-// Each version that files of a directory have of libcuda and libnvidia-ml, which every program that
-// computes or looks at GPUs loads; each once, in the order of `names`.
+// The versions in the names of libcuda's and libnvidia-ml's files, which every program loads that
+// computes on GPUs or looks at them; each once, in the order of `names`.
 std::vector<std::string> LibraryVersions(const std::vector<std::string>& names);
 
 }  // namespace galen

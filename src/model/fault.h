@@ -1,11 +1,11 @@
-// What counts as a fault of a device.
+// Which states count as a fault of a device.
 #pragma once
 
 #include "model/health.h"
 
 namespace galen {
 
-// Degraded and Unhealthy are faults. Unknown, which says that nobody knows, is none.
+// Degraded and Unhealthy are faults. Unknown says that nobody knows, and is not.
 constexpr bool IsFault(HealthState state) { return state > HealthState::kUnknown; }
 
 }  // namespace galen

@@ -1,5 +1,5 @@
-// By what a piece of hardware is found again where somebody else has named it: of one GPU, a
-// vendor's driver, the kernel and NVML each have a name of their own. Values; no owner, no thread.
+// The names by which a piece of hardware is recognized: a vendor's driver, the kernel and NVML each
+// name the same GPU in their own way. Values; no owner, no thread.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ struct HardwareIds {
   std::string uuid;         // "GPU-5f3c…"
   std::string pci_address;  // as NormalPciAddress gives it: "0000:4b:00.0"
   std::string serial;
-  std::string parent_uuid;  // of the whole device that this is a partition of, such as a MIG one
+  std::string parent_uuid;  // of the whole device, when this is a partition (MIG)
   std::string type;         // as its driver calls what it offers: "gpu", "mig", "vfio"
 
   bool empty() const { return uuid.empty() && pci_address.empty() && serial.empty(); }
@@ -21,8 +21,8 @@ struct HardwareIds {
 };
 
 // Domain, bus, device and function as the kernel writes them: in lower case, with a domain of four
-// digits. NVML writes eight digits and capitals, others leave the domain out. "" for what is no
-// PCI address. Pure.
+// digits. NVML writes eight digits and capitals, others leave the domain out. "" for anything else.
+// Pure.
 std::string NormalPciAddress(std::string_view text);
 
 }  // namespace galen

@@ -11,7 +11,7 @@ namespace {
 // a MIG device, 50.
 constexpr std::size_t kResourceBytesMax = 63;
 constexpr std::size_t kPluginDeviceBytesMax = 63;
-// Names come from outside; of a wrong one this much is shown.
+// Bytes of a wrong name that a message shows: names come from outside.
 constexpr std::size_t kNameShownBytesMax = 80;
 
 bool IsLetterOrDigit(char c) {

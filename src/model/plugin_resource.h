@@ -9,8 +9,8 @@
 
 namespace galen {
 
-// Whether `driver` is no DRA driver, whose name has no "/", but an extended resource, whose has
-// one.
+// Whether `driver` names an extended resource, which has a "/", and not a DRA driver, which has
+// none.
 bool IsPluginResource(std::string_view driver);
 // Whether `text` is the name of an extended resource: a DNS subdomain, "/", and letters, digits,
 // "-", "_" and "." between two letters or digits; at most 63 characters in all, although Kubernetes
@@ -20,7 +20,7 @@ bool IsResourceName(std::string_view text);
 
 // As Validate, which asks this of devices whose driver IsPluginResource: a resource as
 // IsResourceName has it, and a device of 1 to 63 printable characters of ASCII without spaces, such
-// as "GPU-8f5c::3" or "0000:4b:00.0". Of the pool nothing is asked here.
+// as "GPU-8f5c::3" or "0000:4b:00.0". The pool is not checked here.
 Status ValidatePluginDevice(const DeviceId& id);
 
 }  // namespace galen

@@ -12,9 +12,9 @@
 
 namespace galen {
 
-// kNone does nothing but be seen. kNoSchedule keeps new allocations away unless they tolerate it.
-// kNoExecute also has the cluster's eviction controller delete Pods that hold the device and do not
-// tolerate it; it asks no PodDisruptionBudget.
+// kNone has no effect and is only shown. kNoSchedule keeps new allocations away unless they
+// tolerate it. kNoExecute also has the cluster's eviction controller delete Pods that hold the
+// device and do not tolerate it; it asks no PodDisruptionBudget.
 enum class TaintEffect { kNone, kNoSchedule, kNoExecute };
 std::string_view ToString(TaintEffect effect);
 // Reads what ToString writes, exactly. Any other text is kNone: by the API's rule an effect that a

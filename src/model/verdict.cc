@@ -9,7 +9,7 @@
 namespace galen {
 namespace {
 
-// More than one line of a terminal is not read.
+// More reasons than fit one line of a terminal are not read.
 constexpr std::size_t kReasonsShown = 3;
 
 // "device lost 2.7 s before the crash; …": the strongest few.

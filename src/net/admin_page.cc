@@ -37,9 +37,10 @@ StatusOr<std::string> AdminAddress(std::string_view text) {
   const bool digits =
       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (port.empty() || port.size() > 5 || !digits || std::stoi(std::string(port)) > 65535) {
-    return InvalidArgument("'{}' is no address for metrics, write one like 127.0.0.1:9470", whole);
+    return InvalidArgument("'{}' is not an address for metrics, write one like 127.0.0.1:9470",
+                           whole);
   }
-  // Left out means this machine only: opening it to the network is to be said aloud.
+  // Without a host it is this machine only: serving the network has to be asked for explicitly.
   const std::string_view host = colon == 0 ? "127.0.0.1" : text.substr(0, colon);
   return fmt::format("tcp:{}:{}", host, port);
 }
@@ -80,7 +81,8 @@ void AdminPage::AnswerReady(HttpExchange& exchange, bool verbose) {
   std::string lines;
   bool ready = true;
   for (const Named& named : checks_) {
-    // All of them, even after a failure: a person wants to see everything that is wrong at once.
+    // Runs all checks, even after a failure: a person wants to see everything that is wrong at
+    // once.
     const std::string reason = named.check();
     ready = ready && (reason.empty() || named.is_note);
     lines += LineOf(named, reason);

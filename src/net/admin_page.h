@@ -1,7 +1,6 @@
-// What a program shows of itself over HTTP: /metrics as Prometheus text, /healthz, /readyz with one
+// A program's page about itself, over HTTP: /metrics as Prometheus text, /healthz, /readyz with one
 // line a check. Reads only, and shows nothing that is secret: there is no login. Belongs to its
-// loop, on which the checks run. Here, below the rooms whose programs all show one: agent and
-// drivers of any vendor.
+// loop, on which the checks run. In this room, because agent and drivers of any vendor show one.
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ class AdminPage final : public HttpHandler {
   // "" when all is well, else why not, in one line. Runs at each /readyz, so it looks and never
   // waits. What it captures outlives the page.
   using Check = std::function<std::string()>;
-  // A page that a person reads; a list made from data would be our bug.
+  // A person reads this page; more checks than that would be our bug.
   static constexpr std::size_t kChecksMax = 32;
   // Bytes of one reason; longer ones are cut.
   static constexpr std::size_t kReasonBytesMax = 512;

@@ -17,7 +17,7 @@ class ByteStream {
   class Sink {
    public:
     virtual ~Sink() = default;
-    // What has come, in order, in pieces that end anywhere; borrowed for the call.
+    // Bytes that came, in order, in pieces that end anywhere; borrowed for the call.
     virtual void OnBytes(std::string_view bytes) = 0;
     // Everything written has left after it once could not: time to write more. Not called for bytes
     // that left within Write.

@@ -15,7 +15,7 @@
 
 namespace galen::net {
 
-// What a server is to its clients, as PEM texts. Clients are not asked for certificates.
+// The certificate of a server and its key, as PEM texts. Clients are not asked for certificates.
 struct ServerTls {
   std::string certificate_pem;  // chain, leaf first
   // Not encrypted.
@@ -49,7 +49,7 @@ struct DialOptions {
   std::string proxy{};
   // Value of Proxy-Authorization, or "". A secret; in no error and no log.
   std::string proxy_authorization{};
-  // What :authority says when a request names no host. gRPC's peers on unix sockets expect
+  // The :authority of a request that names no host. gRPC's peers on unix sockets expect
   // "localhost".
   std::string authority = "localhost";
   // For all of it: name, socket, tunnel, handshake and the server's first settings.
@@ -57,8 +57,8 @@ struct DialOptions {
   // A PING when nothing was received for this long, and the end when it stays unanswered as long
   // again: a peer that died silently is noticed within twice this. Zero: no PINGs.
   Duration ping_after = Duration::zero();
-  // What a stream may have under way to us. Large, so that large lists come in few round trips;
-  // less where many peers shall not fill our memory.
+  // The flow-control window of each stream to us. Large, so that large lists come in few round
+  // trips; smaller where many peers must not fill our memory.
   std::uint32_t stream_window_bytes = 1024 * 1024;
   // Names and values of one answer's headers or trailers; past it that call alone ends with
   // ResourceExhausted.

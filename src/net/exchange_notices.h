@@ -25,7 +25,7 @@ class ExchangeNotices {
     if (is_gone_) NotifySoon();
   }
 
-  // Several before the turn make one call; after Gone there is none.
+  // Several calls before the turn make one callback; after Gone there is none.
   void Drained() {
     is_drained_ = true;
     NotifySoon();
@@ -38,7 +38,7 @@ class ExchangeNotices {
  private:
   void NotifySoon() {
     if (timer_) return;
-    // One timer for both: what happens again before it ran needs no second.
+    // One timer for both: an event that comes again before it ran needs no second one.
     timer_ = loop_.At(loop_.Now(), [this] {
       const Timer ran = std::exchange(timer_, Timer());
       Notify();
@@ -48,7 +48,7 @@ class ExchangeNotices {
   void Notify() {
     Liveness::Watch watch(liveness_);
     if (std::exchange(is_drained_, false) && on_drained_ && !is_gone_) {
-      // Out of the member while it runs, so that it may destroy us or set another.
+      // Moved out of the member while it runs, so that it may destroy us or set another.
       auto on_drained = std::exchange(on_drained_, nullptr);
       on_drained();
       if (!watch.alive()) return;

@@ -29,8 +29,8 @@ struct Header {
 };
 using Headers = std::vector<Header>;
 
-// What a field counts beside its name and value where headers are bounded: RFC 9113, section 6.5.2,
-// SETTINGS_MAX_HEADER_LIST_SIZE. Fields of nothing take memory, too.
+// Bytes that a field counts beside its name and value where headers are bounded: RFC 9113, section
+// 6.5.2, SETTINGS_MAX_HEADER_LIST_SIZE. Empty fields take memory, too.
 inline constexpr std::size_t kFieldBytes = 32;
 
 // The first value of `name` (lower case), or nullopt. Valid as long as `headers`.
@@ -124,7 +124,7 @@ class HttpExchange {
   virtual void OnGone(std::function<void()> callback) = 0;
 };
 
-// What a server is for. Outlives the server that calls it.
+// Receives a server's requests. Outlives the server that calls it.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

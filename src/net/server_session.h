@@ -12,16 +12,16 @@
 
 namespace galen::net {
 
-// What a server's connections have in common.
+// Limits of all of a server's connections.
 struct SessionLimits {
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
   // Bytes of all bodies of one connection that were not handed to the handler yet.
   std::size_t waiting_bytes_max = 64 * 1024 * 1024;
   // Bytes of the headers of one request, with kFieldBytes more for each field; past it: 431.
   std::size_t head_bytes_max = 64 * 1024;
-  // HTTP/2: the same of all requests of one connection, until their streams are closed. Compressed,
-  // a field may come as one byte, so nothing else bounds what a client has us keep. 4 KiB for each
-  // of the streams. Past it a stream is reset with ENHANCE_YOUR_CALM.
+  // HTTP/2: the same sum over all requests of a connection, until their streams are closed.
+  // Compressed, a field may come as one byte, so nothing else bounds what a client has us keep. 4
+  // KiB for each of the streams. Past it a stream is reset with ENHANCE_YOUR_CALM.
   std::size_t heads_bytes_max = 4 * 1024 * 1024;
   std::size_t streams_max = 1000;
   // How long a client may take for a request; an HTTP/1.1 connection also between two, and to take

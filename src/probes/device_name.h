@@ -1,4 +1,4 @@
-// How a thing of the kernel's is named as a device of Kubernetes'. Pure.
+// Names of the kernel as device names of Kubernetes. Pure.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace galen::probes {
 
-// The device name that Kubernetes takes for something of the kernel's ("eth0.100", "0000:4b:00.0"):
-// lower case, other marks become "-". "" when none can be made. Two names may give one.
+// The Kubernetes device name for a name of the kernel ("eth0.100", "0000:4b:00.0"): lower case,
+// other marks become "-". "" when none can be made. Two names may give the same one.
 std::string DeviceNameOf(std::string_view name);
 
 }  // namespace galen::probes

@@ -60,7 +60,7 @@ StatusOr<ExporterAddress> ParseExporterAddress(std::string_view url) {
   if (place.starts_with('[') && place.ends_with(']')) place = place.substr(1, place.size() - 2);
   address.host = place == "localhost" ? "127.0.0.1" : std::string(place);
   if (!IsAddress(address.host)) {
-    return InvalidArgument("'{}' is no address by number", Shown(address.host, 80));
+    return InvalidArgument("'{}' is not an address by number", Shown(address.host, 80));
   }
   return address;
 }

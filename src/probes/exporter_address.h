@@ -15,7 +15,7 @@ struct ExporterAddress {
   std::string socket_path{};  // of a unix socket; "" with a host
   std::string path = "/";     // of its page
 
-  // Whether what it says comes from this machine.
+  // Whether the exporter is on this machine.
   bool is_local() const;
   bool operator==(const ExporterAddress&) const = default;
 };

@@ -41,11 +41,11 @@ Pattern::~Pattern() = default;
 
 StatusOr<Pattern> Pattern::Create(std::string_view text) {
   if (text.empty() || text.size() > kTextBytesMax) {
-    return InvalidArgument("is no expression of 1 to {} bytes", kTextBytesMax);
+    return InvalidArgument("is not an expression of 1 to {} bytes", kTextBytesMax);
   }
   auto impl = std::make_unique<Impl>("(?m)" + std::string(text));
   if (!impl->expression.ok()) {
-    return InvalidArgument("is no regular expression: {}", Shown(impl->expression.error(), 120));
+    return InvalidArgument("is not a regular expression: {}", Shown(impl->expression.error(), 120));
   }
   return Pattern(std::move(impl));
 }

@@ -15,7 +15,7 @@ namespace galen::probes {
 // A value, compiled anew for each copy. Reading it is safe from any thread.
 class Pattern {
  public:
-  // Longer ones are mistakes; and a compiled one takes at most kPatternMemoryMax.
+  // Longer ones are mistakes; and a compiled one takes at most kMemoryMax.
   static constexpr std::size_t kTextBytesMax = 256;
   static constexpr std::size_t kMemoryMax = 256UL * 1024;
 
@@ -31,8 +31,8 @@ class Pattern {
 
   int groups() const;
 
-  // What the expression found in a text: its first group where it has one, else all of it. It lives
-  // as long as the text.
+  // The part of a text that the expression found: its first group where it has one, else all of it.
+  // It lives as long as the text.
   struct Found {
     bool matches = false;
     std::string_view text{};

@@ -40,7 +40,7 @@ TEST(Pattern, CanBeHeldToTheBegin) {
 }
 
 TEST(Pattern, SaysWhatIsNone) {
-  EXPECT_THAT(Pattern::Create("(a").status().message(), HasSubstr("is no regular expression: "));
+  EXPECT_THAT(Pattern::Create("(a").status().message(), HasSubstr("is not a regular expression: "));
   EXPECT_THAT(Pattern::Create("").status().message(), HasSubstr("1 to 256 bytes"));
   EXPECT_FALSE(Pattern::Create(std::string(257, 'a')).ok());
   EXPECT_FALSE(Pattern::Create("a\\1").ok()) << "what would need more than linear time";

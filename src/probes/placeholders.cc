@@ -12,7 +12,7 @@ struct BracedPiece {
   std::optional<std::string_view> name{};
 };
 
-// Takes it off the front; a brace that is none of a placeholder stays there.
+// Takes it off the front; a brace that is not part of a placeholder stays there.
 BracedPiece TakePiece(std::string_view& text) {
   BracedPiece piece{.before = text.substr(0, text.find_first_of("{}"))};
   text.remove_prefix(piece.before.size());

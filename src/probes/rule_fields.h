@@ -1,5 +1,5 @@
-// Which fields a row of a rules file has: one table, of which the reader takes what it knows and
-// the published schema what it says, so that neither has a field that the other lacks. Constant.
+// The fields of a row of a rules file: one table, which the reader and the published schema are
+// both made from, so that neither has a field that the other lacks. Constant.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace galen::probes {
 // The lists of a rules file.
 enum class RowKind { kExporter, kSign, kRule };
 
-// What a field may hold.
+// The type of a field.
 enum class FieldType {
   kText,    // a number counts as its text
   kNumber,  // finite
@@ -29,7 +29,7 @@ struct Field {
   FieldType type = FieldType::kText;
   std::string_view help{};
   bool required = false;
-  // What it can be, where that is one of a few texts: "a b c".
+  // The texts that it can be, where these are few: "a b c".
   std::string_view choices{};
 };
 

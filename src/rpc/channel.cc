@@ -23,7 +23,8 @@ net::HttpRequest MakeRequest(std::string_view method, std::string_view message) 
           .body = Frame(message)};
 }
 
-// For an answer whose messages are taken one at a time, so that long ones wait at the sender.
+// How an answer is read whose messages are taken one at a time, so that long ones wait at the
+// sender.
 struct Pace {
   // Messages above half of it are long: nghttp2 reopens a window only once half of it is used.
   std::size_t window_bytes = 0;
@@ -55,7 +56,7 @@ class Answer final : private net::HttpResponseSink {
     const OnStatus on_status = std::move(on_status_);
     on_status(status);
   }
-  // The rest is for an answer with a pace.
+  // What follows is for answers with a Pace only.
   void Next() {
     waits_ = announced_ = false;
     GiveBack(delivered_);
@@ -72,7 +73,7 @@ class Answer final : private net::HttpResponseSink {
  private:
   void OnHead(int status, const net::Headers& headers) override {
     const auto type = net::FindHeader(headers, "content-type");
-    // Anything else is a proxy or another server: its body is no messages, its status all we have.
+    // Anything else is a proxy or another server: its body holds no messages.
     is_grpc_ = status == 200 && type && IsGrpcContentType(*type);
     in_head_ = StatusFromHeaders(headers);
     if (!is_grpc_ && !in_head_) in_head_ = StatusFromHttp(status);
@@ -83,7 +84,7 @@ class Answer final : private net::HttpResponseSink {
     if (!is_grpc_) return GiveBack(received_);
     GiveBack(std::min(received_, admitted_));
     if (waits_) {
-      // Its message borrows what the reader has.
+      // The message that is being read borrows the reader's bytes, so these wait.
       held_.append(bytes);
       return;
     }

@@ -47,6 +47,7 @@ class StreamSink {
 // A value-like maker of calls: small, and may go before the calls it made.
 class Channel {
  public:
+  // Bounds of answers.
   struct Options {
     // Limit of an answer's message, as grpc-go's default; past it the call ends with
     // ResourceExhausted.

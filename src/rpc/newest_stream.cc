@@ -11,8 +11,8 @@ NewestStream::NewestStream(std::unique_ptr<StreamWriter> writer, std::function<v
 }
 
 void NewestStream::Send(std::string snapshot) {
-  // Also where the reader has made room but the notice of it is still to come: left there, the
-  // older snapshot would go out after this one.
+  // Also when the reader has made room and the notice of it is still to come: left there, the older
+  // snapshot would be sent after this one.
   if (std::exchange(waiting_, std::nullopt)) ++merged_;
   if (writer_->drained()) return writer_->Write(std::move(snapshot));
   waiting_ = std::move(snapshot);

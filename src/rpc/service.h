@@ -20,7 +20,7 @@ namespace galen::rpc {
 // call, the caller gets INTERNAL. Movable; an empty one is not called.
 class Reply {
  public:
-  // What is still owed. Ends with INTERNAL when it goes unanswered.
+  // The answer that is still owed. Ends with INTERNAL when it goes unanswered.
   class Owed {
    public:
     virtual ~Owed() = default;
@@ -53,7 +53,7 @@ class StreamWriter {
   virtual void OnGone(std::function<void()> callback) = 0;
 };
 
-// What is known of a caller: on a unix socket its process, else nothing.
+// The known facts of a caller: on a unix socket its process, else nothing.
 struct Caller {
   std::optional<net::PeerCredentials> credentials;
 };
@@ -68,6 +68,7 @@ class Dispatcher final : public net::HttpHandler {
   using StreamMethod = std::function<void(std::string_view request, const Caller& caller,
                                           std::unique_ptr<StreamWriter> writer)>;
 
+  // Bounds of requests.
   struct Options {
     // Limit of a request's message; past it the caller gets RESOURCE_EXHAUSTED. As grpc-go.
     std::size_t message_bytes_max = 4 * 1024 * 1024;
@@ -80,8 +81,8 @@ class Dispatcher final : public net::HttpHandler {
   void AddUnary(std::string path, UnaryMethod method);
   void AddStream(std::string path, StreamMethod method);
 
-  // Answers everything: unknown paths get UNIMPLEMENTED, requests that are no gRPC 405 or 415. A
-  // grpc-timeout header is honoured for unary calls; a stream has no deadline.
+  // Answers everything: unknown paths get UNIMPLEMENTED, requests that are not gRPC get 405 or 415.
+  // A grpc-timeout header is honoured for unary calls; a stream has no deadline.
   void Handle(std::unique_ptr<net::HttpExchange> exchange) override;
 
  private:

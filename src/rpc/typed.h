@@ -17,26 +17,25 @@ class MessageLite;
 
 namespace galen::rpc {
 
-// These two keep libprotobuf from writing to standard error, which it does for each text that is
-// not UTF-8, as often as a peer sends one.
-// Whether `bytes` are such a message; `message` then has them.
+// Both keep libprotobuf from writing to standard error, which it does for each text that is not
+// UTF-8, as often as a peer sends one. Whether `bytes` are such a message; `message` then has them.
 bool ParseQuietly(std::string_view bytes, google::protobuf::MessageLite& message);
-// The bytes of it; a text that is not UTF-8 is for the reader to refuse.
+// The message's bytes; a text that is not UTF-8 is for the reader to refuse.
 std::string SerializeQuietly(const google::protobuf::MessageLite& message);
 
 // `bytes` as a Message, or InvalidArgument. Unknown fields are kept or dropped by protobuf: a newer
-// peer is no error. The status is all that is said.
+// peer is no error. Nothing is logged.
 template <typename Message>
 StatusOr<Message> Decode(std::string_view bytes) {
   Message message;
   if (!ParseQuietly(bytes, message)) {
-    return InvalidArgument("{} bytes are no {}, or a text in it is no UTF-8", bytes.size(),
+    return InvalidArgument("{} bytes are not a {}, or a text in it is not UTF-8", bytes.size(),
                            message.GetTypeName());
   }
   return message;
 }
 
-// Channel::Unary. An answer that is no Response ends with InvalidArgument.
+// Channel::Unary. An answer that is not a Response ends with InvalidArgument.
 template <typename Response, typename Request>
 [[nodiscard]] std::unique_ptr<Call> Unary(Channel& channel, std::string_view method,
                                           const Request& request, Duration deadline,
@@ -65,7 +64,7 @@ class TypedReply {
   Reply reply_;
 };
 
-// Dispatcher::AddUnary. A request that is no Request is answered with INVALID_ARGUMENT here.
+// Dispatcher::AddUnary. A request that is not a Request is answered with INVALID_ARGUMENT here.
 // Messages are borrowed for the call.
 template <typename Request, typename Response>
 void AddUnary(Dispatcher& dispatcher, std::string path,

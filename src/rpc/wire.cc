@@ -135,7 +135,8 @@ std::optional<Status> StatusFromHeaders(const net::Headers& headers) {
 }
 
 Status StatusFromHttp(int http_status) {
-  return {CodeFromHttp(http_status), fmt::format("the answer is HTTP {} and no gRPC", http_status)};
+  return {CodeFromHttp(http_status),
+          fmt::format("the answer is HTTP {} and not gRPC", http_status)};
 }
 
 }  // namespace galen::rpc

@@ -1,5 +1,5 @@
-// What gRPC writes into HTTP headers (PROTOCOL-HTTP2.md): timeouts, codes and percent-encoded
-// texts. Pure functions; what comes from a peer is never an error here, only less informative.
+// gRPC's HTTP headers (PROTOCOL-HTTP2.md): timeouts, codes and percent-encoded texts. Pure
+// functions; what comes from a peer is never an error here, only less informative.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ net::Headers StatusHeaders(const Status& status);
 // message, a stranger's, is one printable line of at most 4096 bytes (base/text.h); escapes of
 // percents that are broken stay in it as they are.
 std::optional<Status> StatusFromHeaders(const net::Headers& headers);
-// What an answer without a grpc-status means, by its HTTP status.
+// The meaning of an answer without a grpc-status, by its HTTP status.
 Status StatusFromHttp(int http_status);
 
 }  // namespace galen::rpc

@@ -12,6 +12,7 @@ namespace galen::rpc {
 class WireFields {
  public:
   enum class Type { kVarint, kFixed64, kBytes, kFixed32 };
+  // One field of the message, as it is on the wire.
   struct Field {
     std::uint32_t number = 0;
     Type type = Type::kVarint;
@@ -21,9 +22,9 @@ class WireFields {
 
   explicit WireFields(std::string_view message) : rest_(message) {}
 
-  // The next field, or nullopt at the end or at the first byte that makes no sense.
+  // The next field, or nullopt at the end or at the first malformed byte.
   std::optional<Field> Next();
-  // Whether the walk ended at a byte that makes no sense.
+  // Whether the walk ended at a malformed byte.
   bool broken() const { return broken_; }
 
  private:

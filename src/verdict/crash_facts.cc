@@ -15,8 +15,8 @@ bool Sees(const CrashScene& scene, const DeviceTimeline& device) {
          std::find(containers.begin(), containers.end(), scene.end->container) != containers.end();
 }
 
-// A silence of which the driver says later that the device was Healthy before it and through it is
-// none any more. In the order in which they arrived.
+// Drops each Unknown finding that a later one refutes: the driver says that the device has been
+// Healthy since then or longer. `findings` are in the order of arrival.
 void DropRefuted(std::vector<DeviceHealth>& findings) {
   for (std::size_t i = findings.size(); i-- > 0;) {
     if (findings[i].state != HealthState::kUnknown) continue;

@@ -15,9 +15,9 @@ namespace galen {
 // There a hardware sign is a finding of a device that the ended container sees, of
 // FaultOwner::kHardware, that ends programs: Unhealthy, or Degraded by a fault that is known to
 // kill its program. "Lasts": no Healthy finding came after it. What may be the echo of a hardware
-// sign is no fault of a program, driver or platform.
+// sign is not a fault of a program, driver or platform.
 enum class Fact {
-  // Its devices.
+  // About its devices.
   kDeviceLost,
   kDeviceDown,
   kHardwareJustBefore,
@@ -37,7 +37,7 @@ enum class Fact {
   kDeviceTrouble,
   kDevicesWell,
 
-  // How it ended.
+  // About how it ended.
   kOwnEnding,
   kExitOrdinary,
   kExitCommand,
@@ -57,7 +57,7 @@ enum class Fact {
   kSaysProgramError,
   kDriverMismatch,
 
-  // Its neighbours, and what became of Pod and node.
+  // About its neighbours, the Pod and the node.
   kSiblingsFell,
   kSiblingsGoOn,
   kPeersUnharmed,
@@ -82,7 +82,7 @@ struct FactRow {
 const std::vector<FactRow>& FactRows();
 std::string_view ToString(Fact fact);  // the row's name
 
-// What a rule's sentence says of a fact in this case; "" where it has nothing to say.
+// The texts of a fact for a rule's sentence; "" where it has nothing to say.
 struct FactText {
   std::string subject;  // "device", or "gpu-3" of several; "container train"
   std::string when;     // "2.7 s before the crash"

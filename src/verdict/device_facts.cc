@@ -15,8 +15,8 @@ constexpr Duration kJustAfter = std::chrono::seconds(5);
 // A fault pulls others behind it: a lost GPU fails its programs, and the driver complains.
 constexpr Duration kEchoAfter = std::chrono::minutes(1);
 
-// What a code means for a running program, where state and owner do not show it. Everything else is
-// in the probes' own rules (src/probes/rules), which name the owner.
+// The meaning of a code for a running program, where state and owner do not show it. Everything
+// else is in the probes' own rules (src/probes/rules), which name the owner.
 enum class Gravity { kByState, kLost, kEndsProgram, kStrains, kEcho };
 struct CodeRow {
   std::string_view code;
@@ -102,7 +102,7 @@ bool NoteSignBefore(const CrashScene& scene, const DeviceTimeline& device, std::
   return near;
 }
 
-// True when it is near.
+// True when the sign is near.
 bool NoteSign(const CrashScene& scene, const DeviceTimeline& device, std::size_t index,
               CrashFacts& facts) {
   const DeviceHealth& sign = device.findings[index];
@@ -165,8 +165,8 @@ bool IsProgramFault(const CrashScene& scene, const DeviceHealth& finding) {
          finding.since - *scene.moment <= kJustAfter;
 }
 
-// Reported by a driver about itself; the code alone would do, but the hardware's signs are the
-// hardware's.
+// What a driver reports about itself. The code alone would do, but a sign of the hardware is never
+// a mismatch of the driver.
 bool IsMismatch(const CrashScene& scene, const DeviceHealth& finding) {
   return finding.cause.code == "DriverMismatch" && finding.since < scene.After() &&
          finding.cause.owner != FaultOwner::kHardware;
@@ -195,11 +195,11 @@ void NoteOthers(const CrashScene& scene, const std::vector<WallTime>& near, Cras
 }
 
 // Known Healthy all the time around the end, as far as the run reaches back. A note of the hardware
-// (a row that was remapped) is no fault, and no proof of health either.
+// (a row that was remapped) is not a fault, and no proof of health either.
 bool IsWell(const CrashScene& scene, const DeviceTimeline& device) {
   WallTime from = *scene.moment - kJustBefore;
   const WallTime to = *scene.moment + kJustAfter;
-  // How it was before the run began is no matter of this run's: the driver may just have started.
+  // The device's health before the run began does not matter: the driver may just have started.
   if (scene.end != nullptr && scene.end->started) from = std::max(from, *scene.end->started);
   const std::vector<DeviceHealth>& findings = device.findings;
   if (findings.empty() || findings.front().since > *scene.moment) return false;

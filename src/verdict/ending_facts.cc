@@ -61,9 +61,10 @@ constexpr ReasonRow kPodReasons[] = {
     {"DeadlineExceeded", Fact::kPastDeadline},
 };
 
-// What a termination message contains, in lower case; the first row that is found counts. A program
-// writes what it likes, so a named fault of the hardware only ever supports a sign. nullopt: texts
-// that come with faults of either side; they stop the search before the general rows below.
+// A text that a termination message may contain, in lower case; the first row that is found counts.
+// A program writes what it likes, so a named fault of the hardware only ever supports a sign.
+// nullopt: texts that come with faults of either side; they stop the search before the general rows
+// below.
 struct MessageRow {
   std::string_view part;
   std::optional<Fact> says;

@@ -6,7 +6,7 @@
 namespace galen {
 namespace {
 
-// What has one cause ends within this of each other.
+// Ends that have a common cause lie at most this far apart.
 constexpr Duration kTogether = std::chrono::seconds(5);
 
 // A bad end of a known time; nullptr: none.
@@ -33,8 +33,9 @@ bool IsPeer(const Neighbour& neighbour) {
          neighbour.devices == HealthState::kHealthy;
 }
 
-// One that ended the same way before the judged one, or in the same second, and before the hardware
-// showed anything: a rank that waits in vain for one with a dead device ends badly, too.
+// Whether the neighbour ended the same way before the judged container or in the same second, and
+// before the hardware showed anything: a rank that waits in vain for one with a dead device ends
+// badly, too.
 bool FellFirst(const CrashScene& scene, const Neighbour& neighbour,
                const std::optional<WallTime>& first_sign) {
   const ContainerEnd* end = BadEndOf(neighbour);
@@ -91,7 +92,7 @@ void ReadNeighbourFacts(const CrashScene& scene, CrashFacts& facts) {
   if (counts.siblings_fell > 0) {
     Note(facts, Fact::kSiblingsFell, {.subject = Containers(counts.siblings_fell)});
   }
-  // One that fell says that the device may be bad; those beside it may just not use it.
+  // A sibling that fell says that the device may be bad; those that go on may just not use it.
   if (counts.siblings_go_on > 0 && counts.siblings_fell == 0) {
     Note(facts, Fact::kSiblingsGoOn, {.subject = Containers(counts.siblings_go_on)});
   }

@@ -27,7 +27,7 @@ VerdictRule Row(std::string_view name, VerdictKind supports, std::string_view gr
   return {name, supports, group, weight, std::move(holds), std::move(lacks), sentence, source};
 }
 
-// Signs of the device come first; what only supports one needs it to be near.
+// Signs of the device come first; rows that only support a sign need one nearby.
 std::vector<VerdictRule> HardwareRules() {
   return {
       Row("device-lost", kHw, "sign", 0.95, {Fact::kDeviceLost}, {}, "{subject} lost {when}",
@@ -88,7 +88,7 @@ std::vector<VerdictRule> ApplicationRules() {
           "{subject} Healthy throughout", kOrder),
       Row("peers-fell-first", kApp, "peers", 0.60, {Fact::kPeersFellFirst}, {},
           "{subject} ended the same way, not later", kCompare),
-      // What hangs on a device that is down runs, too, until its watchdog ends it.
+      // A program that hangs on a dead device runs on, too, until its watchdog ends it.
       Row("siblings-go-on", kApp, "siblings", 0.40, {Fact::kSiblingsGoOn},
           {Fact::kDeviceLost, Fact::kDeviceDown}, "{subject} on the same device goes on", kCompare),
       Row("ends-repeatedly", kApp, "history", 0.40, {Fact::kEndsRepeatedly, Fact::kDevicesWell}, {},

@@ -50,7 +50,8 @@ void TokenGate::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   const std::string_view said =
       TokenOf(net::FindHeader(exchange->request().headers, "authorization").value_or(""));
   if (!wanted.empty() && IsSame(said, wanted)) return page_.Handle(std::move(exchange));
-  net::Respond(*exchange, 401, "text/plain; charset=utf-8", "this asks for a bearer token\n");
+  net::Respond(*exchange, 401, "text/plain; charset=utf-8",
+               "send the bearer token in the header Authorization\n");
 }
 
 StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log, FileSystem& files,
@@ -64,7 +65,8 @@ StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log
   }
   net::HttpHandler* handler = &page;
   if (!options.token_file.empty()) {
-    // One that cannot be read now would refuse everybody, and nobody would know why.
+    // Read once at the start: a token file that cannot be read would refuse everybody, and nobody
+    // would know why.
     RETURN_IF_ERROR(
         Annotate(files.Read(options.token_file).status(), "read {}", options.token_file));
     handler = &admin->gate_.emplace(loop, files, options.token_file, page);
@@ -120,7 +122,7 @@ void AdminServer::Renew() {
   }
   const std::string trouble(status.message());
   if (trouble != renewal_trouble_ && !trouble.empty()) {
-    log_.Error("certificate of metrics cannot be replaced, the one before is shown",
+    log_.Error("the certificate of metrics cannot be read, the previous one stays in use",
                {{"error", trouble}});
   }
   renewal_trouble_ = trouble;
@@ -129,7 +131,7 @@ void AdminServer::Renew() {
 void ProbePage::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   const net::HttpRequest& request = exchange->request();
   const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
-  // A probe asks one thing; its place is then free for the next.
+  // A probe asks once, so the connection ends and frees its place for the next.
   const auto answer = [&](int status, const std::string& text) {
     exchange->Head(status, {{"content-type", "text/plain; charset=utf-8"},
                             {"content-length", std::to_string(text.size())},

@@ -23,7 +23,7 @@ namespace galen::web {
 // cannot be read lets nobody through.
 class TokenGate final : public net::HttpHandler {
  public:
-  // What is lent outlives the gate.
+  // Loop and files are lent and outlive the gate.
   TokenGate(Loop& loop, FileSystem& files, std::string token_file, net::HttpHandler& page)
       : loop_(loop), files_(files), token_file_(std::move(token_file)), page_(page) {}
 
@@ -48,8 +48,8 @@ struct AdminOptions {
   // PEM, the chain with the leaf first, and its key, both or neither: without them plain HTTP. Read
   // anew every `renewal`, since certificates are replaced while a program runs.
   std::string certificate_file = {}, key_file = {};
-  // What it holds is asked for as a bearer token, as it is within a second of the request; "":
-  // nobody is asked.
+  // A file with the bearer token that clients must send; a replaced token counts within a second.
+  // "": clients need no token.
   std::string token_file = {};
   // Often enough: certificates are replaced days before they expire.
   Duration renewal = std::chrono::minutes(1);
@@ -64,7 +64,7 @@ class AdminServer {
                                                       const AdminOptions& options,
                                                       net::HttpHandler& page);
 
-  // The same where an operator may want none: no server when the address is empty. Logs where
+  // As Start, where an operator may want no server: none when the address is empty. Logs where
   // `what` ("metrics") is served.
   static StatusOr<std::unique_ptr<AdminServer>> StartIfWanted(IoLoop& loop, Log& log,
                                                               FileSystem& files,
@@ -81,7 +81,7 @@ class AdminServer {
 
   StatusOr<net::ServerTls> ReadTls() const;
   // Takes a certificate that has changed, and says once what is wrong with one that cannot be
-  // taken; the one before is shown meanwhile.
+  // taken; the previous one stays in use.
   void RenewLater();
   void Renew();
 

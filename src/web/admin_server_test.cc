@@ -239,7 +239,7 @@ TEST(AdminServer, SaysWhyItCannotStart) {
       AdminServer::Start(**loop, NullLog(), files, {.address = (*first)->address()}, page).ok());
 }
 
-constexpr char kRefused[] = "401 this asks for a bearer token\n";
+constexpr char kRefused[] = "401 send the bearer token in the header Authorization\n";
 
 class TokenGateTest : public ::testing::Test {
  protected:

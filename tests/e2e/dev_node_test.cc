@@ -133,7 +133,7 @@ TEST_F(DevNodeTest, APodThatExitsWithThreeIsInACrashLoop) {
 
 TEST_F(DevNodeTest, APodThatExceedsItsMemoryIsKilledForThatAlone) {
   // The agent's own log says what its machine lacks.
-  if (Count(ReadAll(Directory() + "/galen-agent.log"), "memory limits are not kept") > 0) {
+  if (Count(ReadAll(Directory() + "/galen-agent.log"), "memory limits are not enforced") > 0) {
     GTEST_SKIP() << "a Pod that runs out of its memory (this machine gives us no control group "
                     "that bounds it)";
   }

@@ -136,7 +136,7 @@ TEST_F(SysfsStory, TheGuidesTwentyLinesGiveACardItsHealth) {
   Write("class/acme/card0/temp1_input", "96500\n");
   node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Card is at 96.5 °C, its limit is 95 °C"});
   Write("class/acme/card0/temp1_input", "garbage\n");
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "temp1_input: 'garbage' is no number"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "temp1_input: 'garbage' is not a number"});
   ExpectCleanEnd();
 }
 

@@ -12,7 +12,7 @@ constexpr std::string_view kUrlAlphabet =
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// One character more than there are bytes in the last group.
+// n bytes of the last group take n + 1 characters.
 std::string EncodeUnpadded(std::string_view alphabet, std::string_view bytes) {
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {

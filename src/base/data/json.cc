@@ -29,9 +29,9 @@ bool IsTooLarge(std::string_view number) {
   }
   const std::string_view digits = number.substr(0, mark);
   const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-  // There is one: zero is in the range of a double.
+  // A nonzero digit exists: zero is within the range of a double.
   const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
-  // Not as a sum: the exponent may be the least number that there is.
+  // Compared without adding: the exponent may be the smallest int64.
   return exponent > first - point;
 }
 
@@ -89,7 +89,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
     return false;
   }
 
-  // The parser turns the lone second half of a surrogate pair ("\udc00") into bytes that are no
+  // The parser turns the lone second half of a surrogate pair ("\udc00") into bytes that are not
   // UTF-8; all else it checks itself.
   bool IsWhole(std::string_view text) {
     for (std::size_t at = text.find('\xED'); at < text.size(); at = text.find('\xED', at + 1)) {
@@ -166,7 +166,7 @@ const Json& NullJson() {
 }  // namespace
 
 Json::Json(unsigned long value) {
-  // resourceVersions and sizes fit; what does not keeps its magnitude and loses its last digits.
+  // resourceVersions and sizes fit; a larger number becomes a double and loses its last digits.
   constexpr auto kIntMax = static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max());
   if (value <= kIntMax) {
     value_ = static_cast<std::int64_t>(value);
@@ -196,7 +196,7 @@ double Json::AsDouble(double otherwise) const {
 }
 
 const std::string& Json::AsString() const {
-  // One that never dies, so that a reference to what is absent stays good.
+  // Static, so that a reference to an absent text stays valid.
   static const std::string empty;
   const std::string* value = std::get_if<std::string>(&value_);
   return value != nullptr ? *value : empty;
@@ -260,7 +260,8 @@ std::string Json::Dump() const {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   Write(*this, writer);
-  // The writer knows those below the space only; what is printed must command no terminal.
+  // RapidJSON escapes only the control characters below the space; the others could command a
+  // terminal.
   return EscapeHighControls({buffer.GetString(), buffer.GetSize()});
 }
 

@@ -19,13 +19,13 @@
 
 namespace galen {
 
-// What can name a member.
+// Types that can name a member.
 template <typename T>
 concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
 
 class Json {
  public:
-  // Both copy deeply. Keys are ordered by bytes; a key comes once.
+  // Arrays and objects copy deeply. Keys are ordered by bytes; a key comes once.
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json, std::less<>>;
 
@@ -69,13 +69,13 @@ class Json {
   const Array& items() const;           // empty when this is no array
   const Object& members() const;        // empty when this is no object
 
-  // The member `key`, or null when there is none or this is no object. Chains:
+  // The member `key`, or null when there is none or this is not an object. Chains:
   // pod["spec"]["nodeName"]. Keys are any text; a template, so that [0] means the first item.
   template <JsonKey Key>
   const Json& operator[](const Key& key) const {
     return Member(key);
   }
-  // The item at `index`, or null past the end or when this is no array.
+  // The item at `index`, or null past the end or when this is not an array.
   const Json& operator[](std::size_t index) const;
   // Distinguishes an absent member from one that is null, which operator[] does not.
   const Json* Find(std::string_view key) const;  // nullptr when absent
@@ -99,11 +99,11 @@ class Json {
   // Compact text without newlines; strings are escaped, control characters too. What JSON cannot
   // say (an infinity, "not a number") becomes null.
   std::string Dump() const;
-  // Two spaces a level, as kubectl -o json does it with four.
+  // Indents by `indent` spaces a level; kubectl -o json uses 4.
   std::string DumpPretty(int indent = 2) const;
 
   // Reads one value of RFC 8259. At most kDepthMax levels; InvalidArgument names the byte. Text
-  // after the value, a zero byte and bytes that are no UTF-8 are errors. Of a key that comes twice
+  // after the value, a zero byte and bytes that are not UTF-8 are errors. Of a key that comes twice
   // the last counts, as in Kubernetes. Whole numbers keep 64 signed bits; beyond, and with a
   // fraction or an exponent, they are doubles. The size is for the caller to bound.
   static StatusOr<Json> Parse(std::string_view text);

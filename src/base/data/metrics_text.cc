@@ -85,7 +85,7 @@ std::optional<double> MetricValue(std::string_view rest) {
   return value;
 }
 
-// What a sample takes of memory, about: itself, and a node of the map for each label.
+// Memory that a sample takes, about: itself, and a node of the map for each label.
 std::size_t BytesOf(const MetricSample& sample) {
   constexpr std::size_t kNodeBytes = 112;
   std::size_t bytes = sizeof(sample);
@@ -132,11 +132,11 @@ Status MetricsReader::TakeLine(std::string_view line) {
   SkipBlanks(rest);
   const bool labelled = whole && TakeLabels(rest, labels_, sample);
   const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
-  if (!value) return InvalidArgument("line {} is no sample: '{}'", line_, Shown(line, 80));
+  if (!value) return InvalidArgument("line {} is not a sample: '{}'", line_, Shown(line, 80));
   sample.value = *value;
   kept_bytes_ += BytesOf(sample);
   if (kept_bytes_ > kMetricKeptBytesMax) {
-    return ResourceExhausted("samples of more than {} bytes", kMetricKeptBytesMax);
+    return ResourceExhausted("the samples take more than {} bytes of memory", kMetricKeptBytesMax);
   }
   std::vector<MetricSample>& series = samples_[std::string(name)];
   if (series.size() >= kMetricSeriesMax) {

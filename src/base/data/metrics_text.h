@@ -17,7 +17,8 @@ namespace galen {
 // Names of metrics, or of labels.
 using MetricNames = std::set<std::string, std::less<>>;
 
-// One series and its value, which may be NaN or infinite. Of its labels those that were asked for.
+// One series, with those of its labels that were asked for, and its value, which may be NaN or
+// infinite.
 struct MetricSample {
   std::map<std::string, std::string> labels{};
   double value = 0;
@@ -28,12 +29,12 @@ struct MetricSample {
 // By the metric's name, in the order of the text.
 using MetricSamples = std::map<std::string, std::vector<MetricSample>, std::less<>>;
 
-// Series kept of one text: 256 devices with some of each of 32 metrics, many times over.
+// Series kept of one text: ample for 256 devices with 32 metrics each, several series a metric.
 inline constexpr std::size_t kMetricSamplesMax = 65536;
-// Series kept of one metric, each held against each device: 256 devices of 16 parts each.
+// Series kept of one metric (256 devices with 16 parts each): each is compared with each device.
 inline constexpr std::size_t kMetricSeriesMax = 4096;
 inline constexpr std::size_t kMetricLabelsMax = 64;
-// No line that anybody has in use comes near it.
+// Far above any line that exporters write.
 inline constexpr std::size_t kMetricLineBytesMax = std::size_t{64} << 10;
 // Bytes of memory for what is kept of one text, so that whoever writes it does not take the
 // reader's: the manifests give a driver 128 MiB.
@@ -49,7 +50,7 @@ class MetricsReader {
 
   void Take(std::string_view bytes);
   // The samples, once all was taken; the last line needs no newline. InvalidArgument names the
-  // first line of these metrics that is no sample, or longer than kMetricLineBytesMax;
+  // first line of these metrics that is not a sample, or longer than kMetricLineBytesMax;
   // ResourceExhausted for more than kMetricSamplesMax, kMetricSeriesMax or kMetricKeptBytesMax.
   StatusOr<MetricSamples> End();
 
@@ -60,14 +61,14 @@ class MetricsReader {
   const MetricNames names_;
   const MetricNames labels_;
   std::string rest_;       // the begin of a line whose end has not come
-  bool too_long_ = false;  // what comes now belongs to a line of which enough was seen
+  bool too_long_ = false;  // the rest of a line that is too long is skipped
   std::size_t line_ = 1;
   std::size_t count_ = 0, kept_bytes_ = 0;
   Status error_;
   MetricSamples samples_;
 };
 
-// The same, for a text that is there as a whole.
+// Reads a text that is given whole.
 StatusOr<MetricSamples> ParseMetrics(std::string_view text, const MetricNames& names,
                                      const MetricNames& labels);
 

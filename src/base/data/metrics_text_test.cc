@@ -38,7 +38,7 @@ TEST(MetricsText, ABrokenLineOfSuchAMetricIsAnError) {
   for (const char* line : {"a", "a x", "a{x=1} 1", "a{x=\"1} 1", "a{x=\"1\"y=\"2\"} 1",
                            "a{x=\"1\",x=\"2\"} 1", "a{=\"1\"} 1", "a{x=\"1\"", "a{x=\"1\"}"}) {
     const Status status = ParseMetrics(std::string("b 1\n") + line + "\n", {"a"}, {"x"}).status();
-    EXPECT_THAT(status.message(), HasSubstr("line 2 is no sample")) << line;
+    EXPECT_THAT(status.message(), HasSubstr("line 2 is not a sample")) << line;
   }
 }
 
@@ -79,7 +79,7 @@ TEST(MetricsText, ALineThatNeverEndsIsAnErrorWhereItIsWantedAndElseHidesNoOther)
   const std::string endless(3 * kMetricLineBytesMax, ' ');
   for (const char* end : {"\n", "\na 1\n", ""}) {
     EXPECT_THAT(ParseMetrics("b 1\na 1" + endless + "x" + end, {"a"}, {}).status().message(),
-                HasSubstr("line 2 is no sample"));
+                HasSubstr("line 2 is not a sample"));
   }
   EXPECT_THAT(ParseMetrics("b" + endless + "x\na 1\n", {"a"}, {})->at("a"), SizeIs(1));
 }

@@ -6,7 +6,7 @@
 
 namespace galen {
 
-// What a "+" means: itself in a path, a space in a query (WHATWG's form encoding).
+// The meaning of a "+": itself in a path, a space in a query (WHATWG's form encoding).
 enum class Plus { kIsPlus, kIsSpace };
 
 // "%41" → "A"; a "%" that starts nothing stays. Any byte may come out, so the text need not be

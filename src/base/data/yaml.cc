@@ -12,7 +12,8 @@
 namespace galen {
 namespace {
 
-// Values there may be when one is copied: a few lines of nested aliases can ask for billions.
+// Values of one text, copies by aliases included: a few lines of nested aliases can ask for
+// billions.
 constexpr std::size_t kCopiedValuesMax = 1'000'000;
 // Bytes of a key that a fault shows.
 constexpr std::size_t kShownBytesMax = 80;
@@ -67,8 +68,8 @@ class Reader {
   const std::vector<DoubledKey>& doubled() const { return doubled_; }
 
  private:
-  // What is still to be read inside one list or mapping.
-  // A mapping is read as key, value, key, value: `key` says which of the two is due.
+  // A list or mapping that is being read. A mapping is read as key, value, key, value: `key` says
+  // which of the two is due.
   struct Level {
     Json value;
     std::string anchor;
@@ -102,7 +103,7 @@ Status FaultAt(const yaml_mark_t& mark, std::string_view what) {
 Status Reader::Next(Event& event) {
   if (yaml_parser_parse(&parser_, event.get()) == 1) return OkStatus();
   const std::string_view problem = parser_.problem == nullptr ? "it is broken" : parser_.problem;
-  // Bytes that are no text have an offset instead of a line.
+  // Bytes that are not text have an offset instead of a line.
   if (parser_.error == YAML_READER_ERROR)
     return InvalidArgument("YAML byte {}: {}", parser_.problem_offset, problem);
   return FaultAt(parser_.problem_mark, problem);
@@ -218,7 +219,7 @@ Status Reader::AddKey(const Event& event, Level& level) {
   return OkStatus();
 }
 
-// Before a copy is made of `value`.
+// Called before `value` is copied.
 Status Reader::Count(const Event& event, const Json& value) {
   values_ += CountValues(value);
   if (values_ <= kCopiedValuesMax) return OkStatus();
@@ -254,7 +255,7 @@ StatusOr<Json> Reader::FollowAlias(const Event& event) {
   return found->second;
 }
 
-// `status`, behind the keys that come twice; OK when there is neither.
+// The keys that come twice, then `status`; OK when there is neither.
 Status WithDoubled(const std::vector<DoubledKey>& doubled, const Status& status) {
   if (doubled.empty()) return status;
   std::string text;

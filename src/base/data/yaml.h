@@ -12,7 +12,7 @@
 
 namespace galen {
 
-// At most this many faults of one text are reported; a person repairs these first.
+// Duplicate keys of one text that are reported at most; a person repairs these first.
 inline constexpr std::size_t kDoubledKeysMax = 20;
 
 // One document into JSON's types by the core schema of YAML 1.2; null when there is none. Keys are
@@ -21,7 +21,7 @@ inline constexpr std::size_t kDoubledKeysMax = 20;
 // names line and column where it can.
 StatusOr<Json> ParseYaml(std::string_view text);
 
-// A key that its mapping has already. Lines and columns count from 1.
+// A key that its mapping already has. Lines and columns count from 1.
 struct DoubledKey {
   std::size_t line = 0;
   std::size_t column = 0;

@@ -57,7 +57,7 @@ YamlPlace YamlLines::PlaceAt(std::size_t line, std::size_t at) const {
   const std::string& text = lines_[line - 1];
   const std::size_t end = std::min(at, text.find_first_not_of(' '));
   const std::string_view before = std::string_view(text).substr(0, at == text.npos ? end : at);
-  // Bytes that go on with a character of UTF-8 are no characters of their own.
+  // UTF-8's continuation bytes begin no character.
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
   return {line, static_cast<std::size_t>(std::ranges::count_if(before, begins)) + 1};
 }
@@ -77,7 +77,7 @@ std::optional<YamlPlace> YamlLines::PlaceOfField(std::string_view key, std::size
                                                  std::string_view field) const {
   const std::optional<std::size_t> first = OfItem(key, index), next = OfItem(key, index + 1);
   if (!first) return std::nullopt;
-  // The last item, and one that cannot be distinguished, go on to the next key.
+  // The last item, and items that cannot be distinguished, reach to the next key.
   const std::size_t end = *next > *first ? *next : lines_.size() + 1;
   for (std::size_t line = *first; line < end; ++line) {
     const std::string& text = lines_[line - 1];
@@ -99,7 +99,7 @@ std::optional<YamlPlace> YamlLines::PlaceInside(std::string_view key, std::strin
     if (line > *top && IsTopKey(text)) break;
     std::size_t from = 0;
     if (!found) {
-      // On the key's own line the name stands behind it.
+      // On the key's own line the name follows the key.
       from = FindKey(text, name, line == *top ? key.size() + 1 : 0);
       if (from == std::string::npos) continue;
       found = PlaceAt(line, from);

@@ -25,7 +25,7 @@ class YamlLines {
  public:
   explicit YamlLines(std::string_view text);
 
-  // All answer nullopt when there is no such key.
+  // The line of the key. nullopt, here and below, when there is no such key.
   std::optional<std::size_t> OfKey(std::string_view key) const;
   // The line of the key's item `index`, counted from 0; the key's own line when the items cannot be
   // distinguished.
@@ -33,7 +33,7 @@ class YamlLines {
   // The line of that item's own field; the item's line when it cannot be found.
   std::optional<std::size_t> OfField(std::string_view key, std::size_t index,
                                      std::string_view field) const;
-  // Likewise, with the column.
+  // The field's line and column.
   std::optional<YamlPlace> PlaceOfField(std::string_view key, std::size_t index,
                                         std::string_view field) const;
 

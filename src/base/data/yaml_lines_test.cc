@@ -22,7 +22,7 @@ TEST(YamlLines, NamesTheLineOfEachRowOfAList) {
   EXPECT_EQ(lines.OfKey("rules"), 5u);
   EXPECT_EQ(lines.OfItem("signs", 0), 3u);
   EXPECT_EQ(lines.OfItem("rules", 0), 6u);
-  EXPECT_EQ(lines.OfItem("rules", 1), 10u) << "a list inside a row is no row";
+  EXPECT_EQ(lines.OfItem("rules", 1), 10u) << "a list inside a row is not a row";
 }
 
 TEST(YamlLines, FallsBackToTheKeyAndThenToNothing) {

@@ -98,7 +98,8 @@ bool NeedsQuotes(std::string_view text) {
   std::string lower(text.substr(0, 4));
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (text.size() <= 3 && IsOneOf(lower, {"y", "n", "yes", "no", "on", "off"})) return true;
-  // Numbers with underlines, in base 60 or 2, and times: nothing but what these are made of.
+  // YAML 1.1's numbers with underscores, in base 60 or 2, and times: any text made only of their
+  // characters.
   std::string_view unsigned_text = text;
   if (text.front() == '-' || text.front() == '+') unsigned_text.remove_prefix(1);
   return !unsigned_text.empty() &&

@@ -59,7 +59,7 @@ void Writer::Scalar(std::string_view text, yaml_scalar_style_t style) {
 
 // Where a style cannot hold the text, the emitter itself goes on to one that can.
 void Writer::String(std::string_view text) {
-  // libyaml takes those that turn a line round for printable.
+  // libyaml takes characters that reorder a line for printable.
   if (NeedsQuotes(text) || HasHighControl(text))
     return Scalar(text, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
   const bool lines = text.find('\n') != std::string_view::npos;

@@ -1,5 +1,5 @@
-// Which start of the machine's kernel this is, for whoever must know after a restart whether only
-// the program was away or the whole machine. Reads two files of /proc, which are the host's in a
+// Identifies the boot of the machine's kernel, so that a program knows after a restart whether only
+// itself was away or the whole machine. Reads two files of /proc, which are the host's in a
 // container too (proc(5)), and keeps nothing. May be used from any thread that may use `files`.
 #pragma once
 

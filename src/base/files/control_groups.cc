@@ -22,16 +22,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How many runs of one container that have not ended whole are kept in mind, to be removed later.
+// Groups of one name at a time: earlier runs whose processes have not all gone keep theirs.
 constexpr int kSameNameMax = 16;
-// Looks at a group whose processes are killed one by one, as long as each finds new ones: where
-// nothing bounds how many there may be, one that forks without end is not followed for ever.
+// Rounds of killing a group's processes one by one. Bounded, so that a program which forks without
+// end is not followed for ever.
 constexpr int kKillLooksMax = 16;
-// Descriptors that they are held by at a time.
+// Process handles open at a time while a group is killed.
 constexpr std::size_t kHandlesMax = 64;
 
-// Neither throws, as the library's shorter forms do: a path too long or a link into itself is not
-// there.
+// Both without exceptions: what cannot be looked up (too long a path, a link into itself) counts as
+// missing.
 bool IsThere(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
@@ -41,8 +41,7 @@ bool IsGroupDirectory(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-// What is in the directory, as far as it can be read: groups come and go meanwhile, and the one
-// that is read may go itself.
+// The directory's entries, as far as they can be read: groups come and go meanwhile, this one too.
 std::vector<fs::path> GroupEntriesOf(const std::string& directory) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -59,7 +58,7 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-// Control files take a value in one write(2), and answer by it.
+// A control file takes a value in one write(2), whose result says whether the kernel took it.
 Status WriteValue(const std::string& path, const std::string& value) {
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::app);
@@ -70,24 +69,24 @@ Status WriteValue(const std::string& path, const std::string& value) {
 }
 
 void WriteIfThere(const std::string& path, const std::string& value) {
-  // What it says then is the kernel's own limit, and the bound beside it holds.
+  // A refusal is not reported: the bound that the caller set beside this one holds.
   if (IsThere(path)) static_cast<void>(WriteValue(path, value));
 }
 
-// One that is there already must be ours to use: another user's agent may have left it.
+// An existing directory must be writable for us: another user's agent may have left it.
 Status MakeGroup(const std::string& directory) {
   const bool made = ::mkdir(directory.c_str(), 0755) == 0;
   if (made || (errno == EEXIST && ::access(directory.c_str(), W_OK) == 0)) return OkStatus();
   return ErrnoStatus(errno, "make the control group " + directory);
 }
 
-// A line of our own groups.
+// One line of /proc/self/cgroup.
 struct OwnGroup {
-  std::string controllers;  // as "cpu,cpuacct": of version 1 several may be together
+  std::string controllers;  // "cpu,cpuacct": version 1 may join several; "" for version 2
   std::string path;         // "" for the root
 };
 
-// That of a controller ("" is version 2's); nullopt without one.
+// The line of `controller` ("" for version 2); nullopt when there is none.
 std::optional<OwnGroup> OwnGroupOf(const std::string& lines, std::string_view controller) {
   std::istringstream text(lines);
   for (std::string line; std::getline(text, line);) {
@@ -114,7 +113,7 @@ std::uint64_t CountOf(const std::string& lines, std::string_view key) {
   return 0;
 }
 
-// The numbers of its processes; 0 is one that has none here, of another namespace.
+// The pids in the group; 0 stands for a process of another pid namespace, which has no pid here.
 std::vector<pid_t> NumbersIn(const std::string& directory) {
   std::istringstream text(TextOf(directory + "/cgroup.procs"));
   std::vector<pid_t> numbers;
@@ -122,15 +121,15 @@ std::vector<pid_t> NumbersIn(const std::string& directory) {
   return numbers;
 }
 
-// To a signal 0 means our own process group, and -1 everybody.
+// Positive pids only: kill(2) takes 0 for our own process group and -1 for every process.
 std::vector<pid_t> MembersOf(const std::string& directory) {
   std::vector<pid_t> members = NumbersIn(directory);
   std::erase_if(members, [](pid_t pid) { return pid <= 0; });
   return members;
 }
 
-// Kills what is in it now, but not ourselves and none of `killed`, to which it adds them. False
-// when it found no more.
+// Kills every process in the group but ourselves and those in `killed`, and adds them to it. False
+// when there was none.
 bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
   std::vector<pid_t> found = MembersOf(directory);
   std::erase_if(found, [&](pid_t pid) { return pid == ::getpid() || killed.contains(pid); });
@@ -139,8 +138,8 @@ bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
     for (std::size_t i = from; i < std::min(found.size(), from + kHandlesMax); ++i) {
       handles[found[i]] = OpenProcess(found[i]);
     }
-    // First the handle, then the look: whoever has the number at the look, the handle's process is
-    // either that one or gone.
+    // The handle before the listing: when the group still lists the pid, the handle's process
+    // either is that member or has ended.
     for (const pid_t pid : MembersOf(directory)) {
       const auto it = handles.find(pid);
       if (it != handles.end()) SignalProcess(it->second, SIGKILL);
@@ -153,7 +152,8 @@ bool KillMore(const std::string& directory, std::set<pid_t>& killed) {
 void KillMembers(const std::string& directory) {
   const std::vector<pid_t> members = NumbersIn(directory);
   if (members.empty()) return;
-  // Since Linux 5.14 version 2 kills a whole group at once, with whatever it starts meanwhile.
+  // cgroup.kill (version 2, Linux 5.14) kills a whole group at once, with whatever it starts
+  // meanwhile.
   const bool with_us = std::ranges::find(members, ::getpid()) != members.end();
   const std::string at_once = directory + "/cgroup.kill";
   if (!with_us && IsThere(at_once) && WriteValue(at_once, "1").ok()) return;
@@ -178,8 +178,8 @@ ControlGroups::ControlGroups(Places places, const std::string& name, Wanted want
     UseVersion2(version2->path);
   } else {
     limitation_ =
-        "this machine shows no control groups: memory limits are not kept and a process "
-        "that leaves its session is found by its environment only";
+        "this machine has no control groups (is /sys/fs/cgroup mounted?): memory limits are not "
+        "enforced, and a process that leaves its session is found by its environment only";
   }
 }
 
@@ -190,7 +190,7 @@ void ControlGroups::AddLimitation(const std::string& what) {
 void ControlGroups::UseVersion1(const std::string& own) {
   const std::string directory = places_.cgroup_root + "/memory" + own + "/" + name_;
   if (const Status made = MakeGroup(directory); !made.ok()) {
-    AddLimitation(made.message() + ": memory limits are not kept");
+    AddLimitation(made.message() + ": memory limits are not enforced");
     return;
   }
   directory_ = directory;
@@ -200,16 +200,16 @@ void ControlGroups::UseVersion1(const std::string& own) {
 std::string ControlGroups::TreeBeside(const std::string& lines, const std::string& controller) {
   const std::optional<OwnGroup> own = OwnGroupOf(lines, controller);
   std::string directory;
-  Status made = NotFound("this machine has no control groups of {}", controller);
+  Status made = NotFound("this machine has no control groups of the controller {}", controller);
   if (own) {
-    // A tree of several has a link for each, but not everywhere.
+    // Controllers that share a tree have a link each on most systems, but not on all.
     std::string tree = places_.cgroup_root + "/" + controller;
     if (!IsGroupDirectory(tree)) tree = places_.cgroup_root + "/" + own->controllers;
     directory = tree + own->path + "/" + name_;
     made = MakeGroup(directory);
   }
   if (made.ok()) return directory;
-  AddLimitation(fmt::format("{}: limits of {} are not kept", made.message(), controller));
+  AddLimitation(fmt::format("{}: limits of {} are not enforced", made.message(), controller));
   return "";
 }
 
@@ -217,7 +217,7 @@ void ControlGroups::UseVersion2(const std::string& own) {
   const bool unified = IsThere(places_.cgroup_root + "/cgroup.controllers");
   const std::string base = places_.cgroup_root + (unified ? "" : "/unified") + own;
   if (const Status made = MakeGroup(base + "/" + name_); !made.ok()) {
-    AddLimitation(made.message() + ": memory limits are not kept");
+    AddLimitation(made.message() + ": memory limits are not enforced");
     return;
   }
   directory_ = base + "/" + name_;
@@ -229,8 +229,8 @@ void ControlGroups::UseVersion2(const std::string& own) {
 }
 
 void ControlGroups::MakeRoom(const std::string& base) {
-  // The root of all groups has no such file, and may have processes. Others in our group are not
-  // ours to move.
+  // The root group has no cgroup.events, and may have processes beside its groups. Other processes
+  // in our group are not ours to move.
   if (!IsThere(base + "/cgroup.events")) return;
   if (NumbersIn(base) != std::vector<pid_t>{::getpid()}) return;
   const std::string ours = base + "/" + name_ + ".self";
@@ -240,12 +240,12 @@ void ControlGroups::MakeRoom(const std::string& base) {
 }
 
 bool ControlGroups::Enable(const std::string& base, const std::string& controller) {
-  // The kernel refuses it in a group that has processes of its own, as ours has unless it is the
-  // root or we made room; groups without the controller still name their processes.
+  // The kernel refuses this in a group that has processes of its own, as ours has unless it is the
+  // root or we made room. Without the controller the groups still name their processes.
   Status enabled = WriteValue(base + "/cgroup.subtree_control", "+" + controller);
   if (enabled.ok()) enabled = WriteValue(directory_ + "/cgroup.subtree_control", "+" + controller);
   if (enabled.ok()) return true;
-  AddLimitation(fmt::format("{}: {} limits are not kept", enabled.message(), controller));
+  AddLimitation(fmt::format("{}: {} limits are not enforced", enabled.message(), controller));
   return false;
 }
 
@@ -271,7 +271,8 @@ void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bo
   if (bounds.memory_bytes && bounds_memory_) {
     const std::string bytes = std::to_string(*bounds.memory_bytes);
     refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
-    // Else what does not fit goes there. A kernel without swap has no such file.
+    // Without this bound, memory past the limit would go to swap. A kernel without swap has no such
+    // file.
     WriteIfThere(group + (version2_ ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes"),
                  version2_ ? "0" : bytes);
   }
@@ -304,9 +305,11 @@ double ControlGroups::ProcessorsAbove() const {
 StatusOr<std::string> ControlGroups::Make(const std::string& name, const ControlGroupBounds& bounds,
                                           RefusedBounds* refused) const {
   std::string group = directory_ + "/" + name;
-  // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
+  // A group of an earlier run whose last processes have not gone yet keeps its name and its counts.
   for (int number = 2; IsThere(group) && !Remove(group); ++number) {
-    if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
+    if (number > kSameNameMax)
+      return ResourceExhausted("{} control groups named {} still have processes", kSameNameMax,
+                               name);
     group = fmt::format("{}/{}-{}", directory_, name, number);
   }
   Status made;
@@ -337,7 +340,7 @@ bool ControlGroups::RanOutOfProcesses(const std::string& group) const {
 }
 
 bool ControlGroups::RanOutOfMemory(const std::string& group) const {
-  // Both versions have the count of processes that the kernel killed in the group.
+  // Both versions count the processes that the kernel killed in the group.
   return CountOf(TextOf(group + (version2_ ? "/memory.events" : "/memory.oom_control")),
                  "oom_kill") > 0;
 }
@@ -347,7 +350,7 @@ std::vector<pid_t> ControlGroups::Members(const std::string& group) const {
 }
 
 void ControlGroups::EndMembers(const std::string& group) const {
-  // The tree that bounds their number first, in which they are all.
+  // First in the tree of pids, where every process of the group is and pids.max stops new ones.
   if (!of_processes_.empty() && !version2_) KillMembers(In(of_processes_, group));
   for (const std::string& tree : Trees(group)) KillMembers(tree);
 }

@@ -21,13 +21,13 @@ namespace galen {
 // What the processes of one group may use together; what is not set is not bounded.
 struct ControlGroupBounds {
   std::optional<std::uint64_t> memory_bytes{};
-  std::optional<int> processes{};      // and threads
-  std::optional<double> processors{};  // 0.5: half the time of one
+  std::optional<int> processes{};      // processes and threads together
+  std::optional<double> processors{};  // 0.5: half of one processor's time
 
   bool operator==(const ControlGroupBounds&) const = default;
 };
 
-// Those of one group that the kernel did not take.
+// Bounds of one group that the kernel refused.
 struct RefusedBounds {
   bool memory = false;
   std::vector<Status> why{};
@@ -35,21 +35,21 @@ struct RefusedBounds {
 
 class ControlGroups {
  public:
-  // Where things are; another root in tests.
+  // Paths of the control groups; tests give others.
   struct Places {
     std::string cgroup_root = "/sys/fs/cgroup";
     std::string own_groups = "/proc/self/cgroup";
   };
 
-  // What is wanted beside a bound of memory.
+  // Controllers that the caller wants beside memory.
   struct Wanted {
     bool processes = false, processors = false;
-    // Version 2 bounds nothing below a group that has processes of its own: where we are alone in
-    // ours, we go into one of our own beside the others.
+    // Version 2 bounds nothing below a group that has processes of its own: when this process is
+    // alone in its group, it moves into one of its own beside the programs' groups.
     bool make_room = false;
   };
 
-  // Makes the group of all groups, named `name`. What fails is in limitation().
+  // Makes the parent of all groups, named `name`. What fails is in limitation().
   ControlGroups(Places places, const std::string& name, Wanted wanted);
   ControlGroups(Places places, const std::string& name)
       : ControlGroups(std::move(places), name, Wanted()) {}
@@ -60,32 +60,32 @@ class ControlGroups {
   // What is missing, as a sentence; "" for nothing.
   const std::string& limitation() const { return limitation_; }
 
-  // A group of that name, empty and with those bounds of which this machine gives the controller;
-  // its directory. Where one of the name still has processes, another with a number behind it. An
-  // error leaves none. A bound that the kernel refuses is one, unless the caller asks for those:
-  // then the others hold.
+  // Makes an empty group and returns its directory. It has the bounds whose controllers this
+  // machine has. When a group of that name still has processes, a number is added to the name. An
+  // error leaves no group. A bound that the kernel refuses is an error, unless `refused` is given:
+  // then it is noted there, and the other bounds hold.
   StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds,
                              RefusedBounds* refused = nullptr) const;
   // Files into which a process's number is written to put it into the group.
   std::vector<std::string> JoinFiles(const std::string& group) const;
-  // Whether the kernel killed a process of it for want of memory.
+  // Whether the kernel killed a process of the group for want of memory.
   bool RanOutOfMemory(const std::string& group) const;
-  // Whether a process or thread could not be made since the group had as many as it may.
+  // Whether a process or thread could not be started because the group was at its limit.
   bool RanOutOfProcesses(const std::string& group) const;
-  // Processes in it now that have a number here.
+  // The group's processes that are in our pid namespace.
   std::vector<pid_t> Members(const std::string& group) const;
-  // Kills every process in it but ourselves, by what means that process and no other that has its
-  // number by then. They go a little later. Where the kernel cannot kill a group as one, what forks
-  // without end may have some left: call it again.
+  // Kills every process of the group but ourselves, never one that took over a pid. They end a
+  // little later. Where the kernel cannot kill a group as a whole, a program that forks without end
+  // may have processes left: call it again.
   void EndMembers(const std::string& group) const;
-  // Removes it; false for one that stays, since it still has processes.
+  // Removes the group; false when it stays, because it still has processes.
   bool Remove(const std::string& group) const;
-  // At the end: removes every group that has no processes, and the one of all after them.
+  // At the end: removes every group that has no processes, and their parent last.
   void RemoveAll() const;
-  // Cleans up after earlier programs: kills what still runs in groups named `prefix` and a process
-  // number, where that process is gone, and removes those groups once they are empty.
+  // Cleans up after earlier programs: kills what still runs in groups named `prefix` and a pid
+  // whose process is gone, and removes those groups once they are empty.
   void EndLeftovers(const std::string& prefix) const;
-  // Groups that are there, as directories: after a start those of a program before this one.
+  // The directories of all groups, those that an earlier program left among them.
   std::vector<std::string> All() const;
 
  private:
@@ -94,28 +94,29 @@ class ControlGroups {
   // controller's tree and returns it; "" where that is not allowed. `lines`: /proc/self/cgroup.
   std::string TreeBeside(const std::string& lines, const std::string& controller);
   void UseVersion2(const std::string& own);
-  // Version 2 gives controllers to groups only below one without processes: moves this process into
-  // a group of its own below, if it is alone in the present one.
+  // Version 2 enables controllers only below a group without processes: moves this process into a
+  // group of its own below, if it is alone in the present one.
   void MakeRoom(const std::string& base);
   // Turns a controller of version 2 on for the groups below ours; false where that is refused.
   bool Enable(const std::string& base, const std::string& controller);
   void AddLimitation(const std::string& what);
-  // The group's directory in that tree of groups.
+  // The group's directory in `tree`, one controller's tree of groups.
   std::string In(const std::string& tree, const std::string& group) const;
-  // All of its directories, the one that names it first.
+  // The group's directories in all trees; first `group` itself.
   std::vector<std::string> Trees(const std::string& group) const;
   void Bound(const std::string& group, const ControlGroupBounds& bounds,
              RefusedBounds& refused) const;
-  // Version 1 refuses a group more than those above it may use: what they may.
+  // The processors that the groups above may use: version 1 refuses a group more than that.
   double ProcessorsAbove() const;
 
   const Places places_;
   const std::string name_;
   const Wanted wanted_;
-  std::string directory_;  // of all groups; "" without any
+  std::string directory_;  // the parent of all groups; "": none could be made
   bool version2_ = false;
   bool bounds_memory_ = false;
-  // Where those of this controller are, directory_ itself in version 2; "" where it is not had.
+  // The parent of all groups in the trees of pids and cpu: directory_ itself in version 2, "" when
+  // the controller is missing.
   std::string of_processes_, of_processors_;
   std::string limitation_;
 };

@@ -62,7 +62,7 @@ std::vector<std::string> Subdirectories(const std::string& path) {
 }  // namespace
 
 struct DirectoryWatch::Impl {
-  // What one reading of the kernel's events showed.
+  // The result of one reading of the kernel's events.
   struct Events {
     bool any_in_tree = false;
     bool shape = false;  // directories came or went
@@ -130,14 +130,14 @@ Status DirectoryWatch::Impl::WatchTree() {
   return status;
 }
 
-// One that may not be watched is done without: only the removal of a directory that somebody holds
-// open goes unseen then.
+// A parent that may not be watched is left out: then only the removal of a directory that somebody
+// holds open goes unseen.
 void DirectoryWatch::Impl::WatchParent() {
   const std::string above = ParentOf(directory);
   if (above == directory) return;
   const int wd = ::inotify_add_watch(fd.get(), above.c_str(), kParentEvents);
   if (wd < 0) return;
-  // The one before, farther up, was taken in an earlier round.
+  // The previous watch, farther up, is from an earlier round.
   if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
   parent = wd;
 }
@@ -146,12 +146,12 @@ Status DirectoryWatch::Impl::WatchNearestParent() {
   for (std::string path = ParentOf(directory);; path = ParentOf(path)) {
     const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kParentEvents);
     if (wd >= 0) {
-      // The one before, farther or nearer, was taken in an earlier round.
+      // The previous watch, farther up or nearer, is from an earlier round.
       if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
       parent = wd;
       return OkStatus();
     }
-    // Anything but a missing name (no permission, no watches left) will not be mended higher up.
+    // Any other error (no permission, no watches left) is the same higher up.
     if (!IsMissing(errno) || path == "/" || path == ".") return ErrnoStatus(errno, "watch " + path);
   }
 }
@@ -168,7 +168,7 @@ DirectoryWatch::Impl::Events DirectoryWatch::Impl::ReadEvents() {
       // Copied out, because the name's length need not keep the next event aligned.
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof(event));
-      // Padded with zeros; "" of an event of the directory itself.
+      // Padded with zeros; "" when the event is about the directory itself.
       const std::string name(buffer.data() + at + sizeof(event), event.len);
       at += sizeof(event) + event.len;
       const Events found = Judge(event, name.c_str());
@@ -186,11 +186,11 @@ DirectoryWatch::Impl::Events DirectoryWatch::Impl::Judge(const inotify_event& ev
   if (tree.count(event.wd) != 0) {
     return {.any_in_tree = true, .shape = self || (event.mask & IN_ISDIR) != 0};
   }
-  // The neighbours of a directory that is there are nobody's concern.
+  // Events of the directory's neighbours matter only while it is missing.
   const bool neighbour = event.wd == parent && !tree.empty() && !self &&
                          name != directory.substr(directory.rfind('/') + 1);
-  // Else an event from above, or of a descriptor that was taken off just now: either way the shape
-  // of the tree is to be looked at again.
+  // Otherwise an event from above, or of a watch that was removed just now: either way the tree is
+  // watched anew.
   return {.any_in_tree = false, .shape = !neighbour};
 }
 
@@ -199,7 +199,7 @@ void DirectoryWatch::Impl::OnReadable() {
   const std::set<int> before = tree;
   // A failure leaves what is watched as it is; those who need more also look from time to time.
   if (events.shape && !WatchEverything().ok()) tree.clear();
-  // Events above a directory concern nobody, unless it came, went or is another one by now.
+  // Events above the directory matter only when it came, went or was replaced.
   if (!events.any_in_tree && before == tree) return;
   const std::function<void()> notify = on_change;  // which may destroy this
   notify();

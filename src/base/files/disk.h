@@ -51,9 +51,9 @@ class Disk {
   virtual Status SyncDirectory(const std::string& directory) = 0;
   // Atomic; replaces `to`.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
-  // A file, no directory. NotFound when there is none.
+  // Removes a file, not a directory. NotFound when there is none.
   virtual Status Remove(const std::string& path) = 0;
-  // One directory. AlreadyExists when the name is taken, by whatever.
+  // Makes one directory. AlreadyExists when anything has the name.
   virtual Status MakeDirectory(const std::string& path, unsigned mode) = 0;
   // OK when there is a directory of this name; InvalidArgument when it is something else.
   virtual Status CheckDirectory(const std::string& path) = 0;

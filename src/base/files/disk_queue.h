@@ -23,10 +23,10 @@ class DiskQueue {
   virtual void Run(Task work, Task done) = 0;
 };
 
-// Does `work` on the queue and gives `done` what it returned, as Run() does; nobody is called when
-// the object that `owner` belongs to has gone by then. `work` owns all that it touches, or it is
-// lent for longer than the queue: it may run on when the owner has gone. `work` itself exists until
-// `done` has returned; without a call of `done`, as long as the queue and the work are there.
+// Does `work` on the queue and gives `done` what it returned, as Run() does; `done` is not
+// called when the object that `owner` belongs to has gone by then. `work` may run on after that, so
+// it owns all that it touches or borrows what outlives the queue. It is destroyed after `done` has
+// returned; when `done` is never called, once both the queue and `work` have ended.
 template <typename Work, typename Done>
 void RunFor(const Liveness& owner, DiskQueue& queue, Work work, Done done) {
   struct Piece {

@@ -20,9 +20,9 @@ namespace galen {
 class AppendFile {
  public:
   virtual ~AppendFile() = default;
-  // Adds `bytes` at the end, where other handles' bytes end too. They are not on the disk before
-  // Sync. After an error none of them is there, unless the disk refuses that too: the caller
-  // starts a new file.
+  // Adds `bytes` at the end of the file, after those of other handles. They are on the disk only
+  // after Sync. After an error none of them is in the file, unless the disk refuses to take back a
+  // part: the caller starts a new file.
   virtual Status Append(std::string_view bytes) = 0;
   // Returns when everything appended survives a power cut. After an error what was appended since
   // the last good Sync may be lost, and a second Sync that succeeds does not bring it back.

@@ -52,9 +52,9 @@ class PosixDiskFile final : public DiskFile {
   const std::string path_;
 };
 
-// An flock(2): it goes with the last copy of its descriptor. A process that was forked meanwhile
-// and runs no other program has one, maybe for long; so its holder gives it up by name, which
-// counts for all copies, and a copy that such a process drops is only closed.
+// An flock(2), held until the last copy of its descriptor is closed. A forked process that runs no
+// other program keeps a copy, maybe for long. So the holder unlocks (LOCK_UN), which counts for all
+// copies, and a forked process only closes its copy.
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Fd fd) : fd_(std::move(fd)) {}

@@ -62,7 +62,7 @@ class DurableFileSystem final : public FileSystem {
   }
 
  private:
-  // The name of a directory that was there survives a power cut from now on; "" is none.
+  // Makes the name of an existing directory survive a power cut; nothing for "".
   Status SettleName(const std::string& found);
   Status MakeDirectory(const std::string& path, unsigned mode);
 

@@ -19,7 +19,7 @@ inline constexpr std::string_view kTemporaryMark = ".tmp-";
 // first error, after all have been tried.
 Status RemoveTemporaryFiles(FileSystem& files, const std::string& directory,
                             const std::function<bool(std::string_view name)>& is_ours);
-// The same for those of the one file at `path`.
+// As above, for the temporary files of the one file at `path`.
 Status RemoveTemporaryFilesOf(FileSystem& files, const std::string& path);
 
 }  // namespace galen

@@ -1,5 +1,5 @@
-// What a thread beside the loop has to do, and what comes back: the part that DiskThread and
-// DetachedQueue have in common. Used by the loop's thread and by the one that calls Work.
+// A queue of work between a loop and a thread beside it: the part that DiskThread and DetachedQueue
+// have in common. Used by the loop's thread and by the one that calls Work.
 #pragma once
 
 #include <condition_variable>

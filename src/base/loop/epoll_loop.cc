@@ -19,14 +19,14 @@
 namespace galen {
 namespace {
 
-// What epoll carries for our own two descriptors; watches count from the next number on.
-// Numbers, not pointers: an event that epoll has handed out already may name a watch that an
-// earlier callback of the same turn has ended, and a number can be looked up safely.
+// Numbers that epoll carries for our own two descriptors; watches count from the next number on.
+// Not pointers: an event that epoll has handed out already may name a watch that an earlier
+// callback of the same turn has ended, and a number can be looked up safely.
 constexpr std::uint64_t kMailboxId = 0;
 constexpr std::uint64_t kTimerId = 1;
 constexpr std::uint64_t kFirstWatchId = 2;
-// What one turn takes from epoll. The rest is level-triggered and comes in the next turn, after the
-// mailbox and the timers have had theirs.
+// Events that one turn takes from epoll. The rest is level-triggered and comes in the next turn,
+// after the mailbox and the timers have had theirs.
 constexpr std::size_t kEventsPerTurnMax = 64;
 
 std::uint32_t ToEpoll(Readiness interest) {
@@ -49,7 +49,6 @@ epoll_event EpollEvent(std::uint32_t events, std::uint64_t id) {
 
 void Drain(const Fd& fd) {
   std::uint64_t count = 0;
-  // Empty is as good as drained.
   [[maybe_unused]] const ssize_t got = ::read(fd.get(), &count, sizeof(count));
 }
 
@@ -66,7 +65,7 @@ struct EpollLoop::Impl {
 
   ~Impl();
 
-  // These are called by Run's thread, but for Wake.
+  // All of these are called by Run's thread, except Wake.
   void Wake();
   void RunPosted();
   void RunDue();
@@ -89,7 +88,8 @@ struct EpollLoop::Impl {
   Fd epoll;
   Fd mailbox;  // readable when something was posted while the loop slept
   Fd clock;    // readable when the first timer is due
-  // What the clock is set to, so that a turn that changes no first timer makes no system call.
+  // The time that the clock is set to, so that a turn that changes no first timer makes no system
+  // call.
   Time armed = Time::max();
   // Just before descriptors were last looked at: what came until then has been dispatched.
   Time looked{};
@@ -140,7 +140,7 @@ class EpollLoop::Impl::WatchEntry final : public FdWatch::Entry {
   const int fd_;
 };
 
-// What dies here may post, and may own timers: in rounds, until nothing is left.
+// Tasks that are destroyed here may post and may own timers: rounds, until nothing is left.
 EpollLoop::Impl::~Impl() {
   std::deque<Task> rest;
   do {
@@ -181,7 +181,7 @@ void EpollLoop::Impl::RunDue() {
   const TimerKey last(looked, next_timer);
   while (!timers.empty() && timers.begin()->first <= last && !stop) {
     if (timers.begin()->first.second >= last.second) return;
-    // Out of the map before it runs: the task may cancel itself, or ask for new timers.
+    // Taken out of the map before it runs: the task may cancel itself, or ask for new timers.
     auto node = timers.extract(timers.begin());
     Step([&] { node.mapped()(); });
   }
@@ -319,7 +319,7 @@ void EpollLoop::Run() {
 
 void EpollLoop::Stop() {
   impl_->stop = true;
-  // Always, asleep or not: `stop` is no part of what the lock guards.
+  // Wakes the loop even if it is awake: the lock does not guard `stop`.
   impl_->Wake();
 }
 

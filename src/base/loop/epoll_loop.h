@@ -21,7 +21,7 @@ class EpollLoop final : public IoLoop {
 
   // Reads CLOCK_MONOTONIC at each call; time moves while a task runs.
   Time Now() const override;
-  // The same, for a thread beside the loop, which may be there when no loop is.
+  // Now() for a thread beside the loop, also when there is no loop.
   static Time Clock();
   // CLOCK_REALTIME; may jump either way.
   WallTime WallNow() const override;
@@ -40,7 +40,7 @@ class EpollLoop final : public IoLoop {
     Duration longest = Duration::zero();
     std::uint64_t long_ones = 0;  // longer than kLongStep
   };
-  // What a step of ours may take at most, on the machines that we measure on.
+  // The longest that a step of ours may take on the machines that we measure on.
   static constexpr Duration kLongStep = std::chrono::milliseconds(20);
   const Steps& steps() const;
 

@@ -10,7 +10,7 @@
 
 namespace galen {
 
-// What a descriptor is watched for, and what it was found ready for.
+// Events that a descriptor is watched for, or was found ready for.
 struct Readiness {
   bool readable = false;
   bool writable = false;

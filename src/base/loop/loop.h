@@ -49,7 +49,7 @@ class Task {
 // destroy the timer that it runs from.
 class Timer {
  public:
-  // What a loop keeps of a waiting task.
+  // A waiting task, as its loop keeps it.
   class Entry {
    public:
     virtual ~Entry() = default;
@@ -74,7 +74,7 @@ class Loop {
 
   // Monotonic; for deadlines and delays.
   virtual Time Now() const = 0;
-  // What a person's watch shows; for what we print or write.
+  // Wall time; for what we print or write.
   virtual WallTime WallNow() const = 0;
 
   // Runs `task` soon, after what is already posted, never from inside this call. Cannot be taken

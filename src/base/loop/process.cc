@@ -46,7 +46,7 @@ class SpawnPlan {
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     SetFlags(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
-  // The number of the group is that of the child.
+  // The group's id is the pid of the child.
   void MakeGroup() {
     ::posix_spawnattr_setpgroup(&attributes_, 0);
     SetFlags(POSIX_SPAWN_SETPGROUP);
@@ -66,8 +66,8 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-// Ours, unless it is confined, with the added lines on top; one line a name, so that no program
-// sees the older one.
+// Our environment (none for a confined process) with `added` on top; one line a name, so that no
+// program sees an overridden value.
 std::vector<std::string> MergedEnvironment(const std::vector<std::string>& added, bool confined) {
   Environment merged = confined ? Environment() : ReadEnvironment();
   for (const std::string& line : added) {
@@ -101,7 +101,7 @@ Status CheckOptions(const Process::Options& options) {
   return OkStatus();
 }
 
-// Whether the process is in all of them now.
+// Writes the pid into the groups' files, up to the first that refuses it; true when none did.
 bool Join(pid_t pid, const std::vector<std::string>& files) {
   const std::string number = std::to_string(pid);
   return std::ranges::all_of(files, [&number](const std::string& path) {
@@ -111,10 +111,10 @@ bool Join(pid_t pid, const std::vector<std::string>& files) {
   });
 }
 
-// Right after the start, since posix_spawn has no way to do it before: on a machine that is not
-// busy the program has not come further than its own loading then. Its limit ends with a second's
-// grace, in which it may clean up. Where the kernel refuses, the timeout of whoever started it
-// still holds.
+// Sets the limits right after the start, since posix_spawn cannot set them before: unless the
+// machine is busy, the program is still being loaded then. Between SIGXCPU and SIGKILL lies a
+// second, in which it may clean up. Where the kernel refuses a limit, the caller's timeout still
+// holds.
 void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
   const bool joined = Join(pid, confinement.join);
   const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
@@ -124,7 +124,7 @@ void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
     const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
     ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
   }
-  // The most that proc(5) knows: the kernel's first choice.
+  // The highest score of proc(5): when memory runs out, the kernel kills this process first.
   const Fd score(
       ::open(("/proc/" + std::to_string(pid) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
   if (score) static_cast<void>(!::write(score.get(), "1000", 4));
@@ -132,20 +132,20 @@ void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
                 ::getpriority(PRIO_PROCESS, 0) + confinement.nice);
 }
 
-// More in that instant is a flood, which its timeout ends.
+// Processes confined at most; a program that starts more at once is ended by its timeout.
 constexpr std::size_t kConfinedMax = 64;
 
-// The children of the process's first thread, as the kernel lists them: the first ones.
+// Children of the process's first thread, in the kernel's order; the first kConfinedMax.
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
   std::vector<pid_t> children;
   for (pid_t child = 0; children.size() < kConfinedMax && file >> child;) {
-    if (child > 0) children.push_back(child);  // 0 has no number here
+    if (child > 0) children.push_back(child);  // 0: of another pid namespace
   }
   return children;
 }
 
-// Whose child it is; 0 for nobody's, as when it is gone.
+// The pid of its parent; 0 when it has none or is gone.
 pid_t ParentNumberOf(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -158,10 +158,12 @@ pid_t ParentNumberOf(pid_t pid) {
   return parent;
 }
 
-// What was listed as a child may have gone, and its number be a stranger's. Whether it was one.
+// Confines `pid` if it still is a child of one of `parents`: the listed child may have ended and
+// another process have its pid. True when it was confined.
 bool ConfineChild(pid_t pid, const std::vector<pid_t>& parents,
                   const Process::Confinement& confinement) {
-  // First the handle, then the look, then whether it is still there: then the look was at it.
+  // Handle, parent, then whether the process is still there: so the parent was read of the process
+  // that the handle means.
   const Fd handle = OpenProcess(pid);
   if (!handle || std::ranges::find(parents, ParentNumberOf(pid)) == parents.end()) return false;
   if (!SignalProcess(handle, 0)) return false;
@@ -169,10 +171,10 @@ bool ConfineChild(pid_t pid, const std::vector<pid_t>& parents,
   return true;
 }
 
-// And what it has started before we came to it, which has inherited nothing of that. What they
-// start once they are confined does; a look finds what they had started before. Not found is what
-// a thread beside the first has started, and what has lost its parent by then (a daemon's double
-// fork): that has no limits, and ends with the process group unless it leaves that.
+// Confines the process, and those that it started before we came to it and that inherited no
+// limits; what they start afterwards inherits them. Missed are children of other threads than the
+// first, and processes whose parent has ended by now (a daemon's double fork): these have no
+// limits, and end with the process group unless they leave it.
 void Confine(pid_t pid, const Process::Confinement& confinement) {
   ConfineOne(pid, confinement);  // not reaped yet, so that the number is its own
   std::vector<pid_t> confined = {pid};
@@ -205,8 +207,8 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   if (!options.output_path.empty()) {
     ::posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
   }
-  // A child that asks for input gets the end at once instead of the operator's terminal. After the
-  // output, which is descriptor 0 itself where we were started with our own input closed.
+  // A child that asks for input gets the end at once instead of the operator's terminal. Opened
+  // after the output, which is descriptor 0 itself when our own input is closed.
   ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (!options.directory.empty()) {
     ::posix_spawn_file_actions_addchdir_np(actions, options.directory.c_str());
@@ -232,8 +234,8 @@ Duration TimeOf(const timeval& time) {
 struct Process::Impl {
   ~Impl();
 
-  // To the child, which is not reaped yet, and to the group of a confined one: its number is kept
-  // from others until then. A leader may have gone to another group, where the first finds it.
+  // Signals the child by its pid, which is reserved until it is reaped, and for a confined one its
+  // process group too; the leader may have moved to another group.
   void Send(int signal) const;
   // Whether it has ended; reaps it then.
   bool Reap(int& status, rusage& usage);
@@ -311,7 +313,7 @@ bool Process::Impl::Reap(int& status, rusage& usage) {
   if (confined &&
       ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
       ended.si_pid == pid) {
-    // What it left behind, while the number is still its own.
+    // What it left in its group, while the pid still names that group.
     ::kill(-pid, SIGKILL);
   }
   return ::wait4(pid, &status, WNOHANG, &usage) == pid;

@@ -20,20 +20,20 @@ namespace galen {
 
 class Process {
  public:
-  // For a program of somebody else's, which may hang, fork, spin and print without end. It has a
-  // process group of its own, which is killed whole with it and when it has ended; of our
-  // environment it has nothing, and what it writes to standard error is dropped. A child of it that
-  // makes itself a session or group of its own is not met.
+  // Limits for somebody else's program, which may hang, fork, spin and print without end. Its
+  // process group is its own, and is killed whole with it and once it has ended; it gets none of
+  // our environment, and its standard error is dropped. A child that makes a session or group of
+  // its own escapes that kill.
   struct Confinement {
     int nice = 10;                     // added to ours
     std::chrono::seconds cpu_most{2};  // RLIMIT_CPU of each of its processes
-    // RLIMIT_DATA of each of its processes; runtimes that take much and use little (Go) fit. Where
-    // memory runs out all the same, it is ended in our place.
+    // RLIMIT_DATA of each of its processes; runtimes that take much and use little (Go) fit. When
+    // the machine's memory runs out all the same, the kernel ends this program rather than us.
     std::size_t memory_most = std::size_t{256} << 20;
-    // It joins control groups by these files (ControlGroups::JoinFiles), right after its start,
-    // with what it has started by then. They bound the memory of all its processes then, in the
-    // place of memory_most.
+    // Control groups that it joins by these files (ControlGroups::JoinFiles) right after its start,
+    // with what it has started by then.
     std::vector<std::string> join{};
+    // These groups bound the memory of all its processes: memory_most is not used.
     bool joined_bounds_memory = false;
   };
   // What to run and where its output goes.
@@ -57,8 +57,8 @@ class Process {
   // How it ended.
   struct Exit {
     int code = 0;    // valid when signal is 0
-    int signal = 0;  // that ended it
-    Duration cpu{};  // of it and of those children that it waited for
+    int signal = 0;  // the signal that ended it
+    Duration cpu{};  // its own, and that of children that it waited for
   };
 
   // Starts the child; it runs when this returns. `on_exit` runs once, on the loop, after all output

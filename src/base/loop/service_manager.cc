@@ -13,7 +13,7 @@
 namespace galen {
 namespace {
 
-// 0 for what is no number.
+// 0 for what is not a number.
 std::uint64_t NumberOf(const Environment& environment, std::string_view name) {
   const std::string text = Lookup(environment, name).value_or("");
   std::uint64_t number = 0;
@@ -24,7 +24,7 @@ std::uint64_t NumberOf(const Environment& environment, std::string_view name) {
 Duration WatchdogOf(const Environment& environment, pid_t self) {
   const std::uint64_t pid = NumberOf(environment, "WATCHDOG_PID");
   if (pid != 0 && pid != static_cast<std::uint64_t>(self)) return Duration::zero();
-  // A day is as good as none, and does not overflow.
+  // A watchdog of a day is as good as none, and does not overflow.
   constexpr std::uint64_t kMicrosecondsMax = std::uint64_t{24} * 3600 * 1'000'000;
   const std::uint64_t interval = NumberOf(environment, "WATCHDOG_USEC");
   return std::chrono::microseconds(std::min(interval, kMicrosecondsMax));

@@ -1,6 +1,6 @@
-// What a program says to the service manager that started it, as systemd's sd_notify(3) documents:
-// that it is ready, that it stops, and, where a watchdog is set (WatchdogSec=), that its loop still
-// runs. A loop that hangs says nothing, and systemd ends and restarts the process. Belongs to its
+// Notifies the service manager that started the program, as systemd's sd_notify(3) documents: that
+// it is ready, that it stops, and, where a watchdog is set (WatchdogSec=), that its loop still
+// runs. A loop that hangs sends nothing, and systemd ends and restarts the process. Belongs to its
 // loop.
 #pragma once
 

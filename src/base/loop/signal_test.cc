@@ -72,7 +72,7 @@ TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
   EXPECT_EQ(std::raise(SIGPIPE), 0);
   loop->Post([&] { loop->Stop(); });
   loop->Run();
-  EXPECT_FALSE(stopped) << "it is no wish that the program ends";
+  EXPECT_FALSE(stopped) << "it is not a wish that the program ends";
 }
 
 TEST(SignalWatchDeathTest, SecondSignalEndsTheProcessAtOnce) {

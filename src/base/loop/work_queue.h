@@ -31,6 +31,7 @@ class WorkQueue {
   // call `done` before it returns, and may mark keys, this one too.
   using Worker = std::function<void(const Key& key, Done done)>;
 
+  // How fast failures are repeated, and how much runs at one time.
   struct Options {
     // Each key has its own backoff.
     BackoffPolicy backoff;

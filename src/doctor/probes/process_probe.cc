@@ -24,7 +24,7 @@ StatusOr<std::int64_t> BootTime(FileSystem& files, const std::string& proc) {
   const char* from = at == std::string::npos ? nullptr : text.data() + at + 6;
   if (from == nullptr ||
       std::from_chars(from, text.data() + text.size(), seconds).ec != std::errc()) {
-    return DataLoss("{}/stat has no line btime", proc);
+    return DataLoss("{}/stat has no line btime: is a proc file system mounted there?", proc);
   }
   return seconds;
 }

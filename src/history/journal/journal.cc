@@ -39,12 +39,12 @@ Status Journal::Replay(Replayed& into) {
   const Status settled = Settle();
   if (!settled.ok()) {
     into.notes.push_back(
-        fmt::format("until the next sync a power cut may take journal segment {}: {}",
+        fmt::format("a power cut may lose journal segment {} until the next sync: {}",
                     SegmentName(segments_.back()), settled.message()));
     return OkStatus();
   }
-  // Only now: until its name was synced, a power cut could have taken the snapshot and left us with
-  // neither.
+  // Removed only now: until its name was synced, a power cut could have taken the snapshot and left
+  // us with neither.
   for (const std::uint64_t older : replaced) {
     if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) {
       into.notes.push_back(removed.message());
@@ -79,8 +79,8 @@ void Journal::ReplaySegment(std::uint64_t number, Replayed& into,
   const StatusOr<std::string> bytes = files_.Read(PathOf(number));
   if (!bytes.ok()) {
     into.lossy = true;
-    into.notes.push_back(
-        fmt::format("journal segment {} is left out: {}", name, bytes.status().message()));
+    into.notes.push_back(fmt::format("journal segment {} cannot be read and is left out: {}", name,
+                                     bytes.status().message()));
     return;
   }
   // A crash came between its name and its first bytes. There is nothing to keep, and nothing for a
@@ -206,12 +206,13 @@ Status Journal::Compact(const std::vector<std::string_view>& records) {
   // the next replay.
   trouble_ = Annotate(files_.WriteAtomically(PathOf(number), bytes), "compact the journal");
   // The next Sync begins a continuation behind the snapshot: a file that was renamed into place is
-  // not appended to. Nor is one before it after an error: when only the last sync failed, the
-  // snapshot may be there after a power cut, and would take along what was written before it.
+  // not appended to. After an error the segment before it is not appended to either: when only the
+  // last sync failed, the snapshot may appear after a power cut and replace what was written there.
   last_ = number;
   file_ = nullptr;
   if (!trouble_.ok()) {
-    // One that stays does no harm: it holds all that was appended, and what comes is behind it.
+    // A snapshot that stays does no harm: it holds all that was appended, and later records follow
+    // it.
     static_cast<void>(files_.Remove(PathOf(number)));
     return trouble_;
   }
@@ -220,7 +221,8 @@ Status Journal::Compact(const std::vector<std::string_view>& records) {
   bytes_ = bytes.size();
   bytes_written_ += bytes.size();
   records_written_ += records.size();
-  // One that cannot be removed now counts no more, and goes when the journal is opened next.
+  // A segment that cannot be removed now is ignored from here on, and goes when the journal is
+  // opened next.
   for (const std::uint64_t older : std::exchange(segments_, {number})) {
     if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) trouble_ = removed;
   }

@@ -20,7 +20,7 @@ namespace galen::history {
 // files and promises.
 class Journal {
  public:
-  // What waits for a disk that does not write. At the limit Append refuses.
+  // Bytes that wait in memory for the disk; past it Append refuses.
   static constexpr std::size_t kPendingBytesMax = std::size_t{16} << 20;
   // Broken files kept for a person to look at; past it the oldest goes.
   static constexpr std::size_t kCorruptFilesMax = 8;
@@ -52,8 +52,8 @@ class Journal {
   // to it that `records` hold what still waits. REQUIRES: each has 1 to kRecordBytesMax bytes.
   Status Compact(const std::vector<std::string_view>& records);
 
-  // OK, or what the last Sync or Compact died of. May be set after a Compact that answered OK: an
-  // old segment could not be removed, which costs room and nothing else.
+  // OK, or why the last Sync or Compact failed. May be set after a Compact that answered OK: an old
+  // segment could not be removed, which costs room and nothing else.
   const Status& trouble() const { return trouble_; }
   // Bytes on disk in the segments that count.
   std::size_t bytes() const { return bytes_; }

@@ -9,7 +9,7 @@
 
 namespace galen::history {
 
-// One turn of the disk; nobody else touches the journal meanwhile.
+// One write on the disk queue; nobody else touches the journal meanwhile.
 struct JournalWriter::Write {
   std::unique_ptr<Journal> journal;
   std::vector<std::string> records;
@@ -88,7 +88,7 @@ void JournalWriter::Begin() {
     write->Run();
     return End(*write);
   }
-  // What is given back with the answer, or goes with the write when the writer has gone.
+  // The work owns it until `done` has returned; when this writer has gone, until the work ends.
   Write& lent = *write;
   RunFor(
       liveness_, *options_.disk,

@@ -20,6 +20,7 @@ class JournalWriter {
   // The answer to Sync, on the loop.
   using Done = std::function<void(const Status& status)>;
 
+  // Where and when the journal is written.
   struct Options {
     // Null: writes are done in the call that asks for them. Lent, outlives the writer.
     DiskQueue* disk = nullptr;
@@ -34,9 +35,9 @@ class JournalWriter {
   // Takes a record for the next write; touches memory only. What there is no room for while the
   // disk does not write (Journal::kPendingBytesMax) is in the next rewrite, if it is still kept.
   void Append(std::string record);
-  // `done` is called once all that was appended before is on the disk, or with why it is not: then
-  // it waits for the next call. In the order of calls; never after the writer was destroyed;
-  // perhaps inside this call.
+  // `done` is called once all that was appended before is on the disk, or with the error; then it
+  // waits for the next call. In the order of calls; never after the writer was destroyed; perhaps
+  // inside this call.
   void Sync(Done done);
 
   // Whether something that was appended is not on the disk.
@@ -52,7 +53,7 @@ class JournalWriter {
 
  private:
   struct Write;
-  // What is known of the journal while a write has it.
+  // The journal's numbers, for as long as a write has it.
   struct Seen {
     std::size_t bytes = 0, pending_bytes = 0;
     std::uint64_t records_written = 0;

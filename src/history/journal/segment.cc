@@ -19,7 +19,7 @@ constexpr std::size_t kHeaderBytes = kSnapshotHeader.size();
 constexpr std::string_view kNameEnd = ".segment";
 constexpr std::size_t kNameDigits = 8;
 
-// By hand, so that a file can be moved between machines and read without alignment.
+// Byte by byte, so that a file can be moved between machines and read without alignment.
 std::string LittleEndian(std::uint32_t value) {
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift);
@@ -32,7 +32,7 @@ std::uint32_t ReadLittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Over the length too, so that a run of zero bytes is no record.
+// Over the length too, so that a run of zero bytes is not a record.
 std::uint32_t Checksum(std::string_view length, std::string_view payload) {
   const auto add = [](uLong sum, std::string_view bytes) {
     return ::crc32(sum, reinterpret_cast<const Bytef*>(bytes.data()),

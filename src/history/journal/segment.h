@@ -18,7 +18,7 @@ inline constexpr std::size_t kRecordBytesMax = std::size_t{64} << 10;
 // Bytes of a record's frame: length and checksum.
 inline constexpr std::size_t kFrameBytes = 8;
 
-// What comes before a segment's records: whether the segments before it still count (kContinuation)
+// The header before a segment's records: whether the segments before it still count (kContinuation)
 // or are replaced by this one (kSnapshot), so that a rewrite takes effect with one rename.
 enum class SegmentKind { kContinuation, kSnapshot };
 
@@ -29,7 +29,7 @@ std::string_view HeaderOf(SegmentKind kind);
 // bytes of payload.
 void AppendFrame(std::string& bytes, std::string_view payload);
 
-// What a segment's bytes hold up to the first fault.
+// The contents of a segment's bytes up to the first fault.
 struct SegmentContent {
   SegmentKind kind = SegmentKind::kContinuation;
   std::vector<std::string> records;

@@ -18,7 +18,7 @@ constexpr PodEnd kPodEnds[] = {PodEnd::kCrashed, PodEnd::kFailed,  PodEnd::kSucc
                                PodEnd::kEvicted, PodEnd::kDeleted, PodEnd::kNodeReboot,
                                PodEnd::kGone};
 
-// As UTF-8, before a terminal or a person reads it.
+// Bounds a text that terminals and people read: valid UTF-8 without control characters.
 void BoundShown(std::string& text, std::size_t bytes_max) {
   Bound(text, bytes_max);
   text = Shown(text, bytes_max);
@@ -349,7 +349,7 @@ StatusOr<PostMortem> ToPostMortem(const Json& json) {
 }
 
 std::string CleanMessage(std::string_view text) {
-  // More than Kubernetes keeps, so that a hostile one costs nothing.
+  // Bytes read of a message: more than Kubernetes keeps, so that a hostile one costs nothing.
   constexpr std::size_t kReadBytesMax = 4096;
   if (text.size() > kReadBytesMax) text.remove_prefix(text.size() - kReadBytesMax);
   std::string clean, line;

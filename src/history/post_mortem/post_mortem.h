@@ -15,7 +15,7 @@
 
 namespace galen::history {
 
-// How it ended. Written by name (ToString), so the order here is free.
+// How a Pod ended. Written by name (ToString), so the order here is free.
 enum class PodEnd {
   kCrashed,     // a container ended badly; the Pod lives on and starts it again
   kFailed,      // the Pod's phase: it will not run again
@@ -57,11 +57,11 @@ struct PostMortem {
   std::string reason;             // who decided it: "Evicted", "DeletionByTaintManager"; or ""
   std::optional<WallTime> asked;  // when its deletion was requested
   std::optional<WallTime> began;  // when the Pod began to run
-  WallTime first{};               // of its crashes, or where the end may have been at earliest
-  WallTime ended{};               // the end, or the last of the crashes in this record
-  bool over = false;              // the Pod will not run again
-  std::string owner;              // uid of what controls it, which its siblings have too; or ""
-  bool exact = true;              // false: the end was somewhere between `first` and `ended`
+  WallTime first{};   // the first crash, or the earliest time of an end that was not seen
+  WallTime ended{};   // the end, or the last of the crashes in this record
+  bool over = false;  // the Pod will not run again
+  std::string owner;  // uid of what controls it, which its siblings have too; or ""
+  bool exact = true;  // false: the end was somewhere between `first` and `ended`
   std::vector<ContainerEnd> containers;
   std::vector<PostMortemDevice> devices;  // most relevant finding first (relevant_finding.h)
   int devices_left_out = 0;               // past the bounds below
@@ -69,15 +69,15 @@ struct PostMortem {
   bool published = false;  // in an Event
   bool operator==(const PostMortem&) const = default;
 
-  // What belongs to it: from five minutes before to five minutes after.
+  // The record's window: from five minutes before to five minutes after.
   WallTime from() const { return first - kCrashWindow; }
   WallTime until() const { return ended + kCrashWindow; }
 };
 
-// Whether the container crashed. One that ended badly because its Pod was deleted did not; one of a
-// deleted Pod whose end has no known time is taken to have ended so, too.
+// Whether the container crashed: it ended badly, and not because its Pod was deleted. In a deleted
+// Pod an end of unknown time counts as caused by the deletion.
 bool IsCrash(const PostMortem& record, const ContainerEnd& end);
-// Whether any of its containers did.
+// Whether any container crashed.
 bool HasCrash(const PostMortem& record);
 
 // Limit of one record; with names as long as Kubernetes takes them it stays below
@@ -100,7 +100,7 @@ PostMortem Bounded(PostMortem record);
 
 // REQUIRES: Bounded.
 Json ToJson(const PostMortem& record);
-// The reverse of ToJson; members that are not known are skipped. DataLoss when the end is none.
+// The reverse of ToJson; members that are not known are skipped. DataLoss for an unknown end.
 StatusOr<PostMortem> ToPostMortem(const Json& json);
 
 // A device as it is written in a record, and in a Pod's holdings.
@@ -112,9 +112,9 @@ void Bound(PodRef& pod);
 void Bound(PostMortemDevice& device);  // but for how many findings it has
 void Bound(ContainerEnd& end);
 
-// What a program said last, fit to be kept: lines without control characters, broken bytes and
-// blank ends; of a long text the end is kept, which is the most useful part. Whoever shows it must
-// still handle '\n'.
+// A program's termination message, fit to be kept: lines without control characters, broken bytes
+// and blank ends; of a long text the end is kept, which is the most useful part. Whoever shows it
+// must still handle '\n'.
 std::string CleanMessage(std::string_view text);
 
 }  // namespace galen::history

@@ -80,7 +80,8 @@ Status PostMortemStore::ReplayLine(const std::string& line) {
   if (kind == kRecord) {
     ASSIGN_OR_RETURN(const PostMortem record, ToPostMortem(json));
     Keep(record, line);
-    // As it was let go then. Or what is too old would take the place of what is not.
+    // Drops what was dropped when the record was written: a record that is too old must not
+    // displace another.
     DropOlderThan(record.ended - options_.age_max);
   } else if (kind == kHolding) {
     Holding holding{.pod = ToPodRef(json["pod"])};

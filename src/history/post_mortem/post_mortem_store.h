@@ -19,7 +19,7 @@
 
 namespace galen::history {
 
-// What a Pod that has not ended is known to hold or to have held.
+// A Pod that has not ended, with the devices that it is known to hold or to have held.
 struct Holding {
   PodRef pod;
   std::vector<PostMortemDevice> devices = {};  // without findings
@@ -32,6 +32,7 @@ class PostMortemStore {
   static constexpr std::size_t kPerPodMax = 8;       // records; then the Pod's oldest well ones go
   static constexpr std::size_t kHoldingsMax = 4096;  // more than a node's Pods; then one goes
 
+  // Where records are kept, for how long and how many.
   struct Options {
     std::string directory;  // the journal's; made when it is missing. One process at a time.
     // Records that ended longer ago are not answered with any more.
@@ -48,10 +49,10 @@ class PostMortemStore {
   static StatusOr<std::unique_ptr<PostMortemStore>> Open(FileSystem& files, Options options);
   PostMortemStore(const PostMortemStore&) = delete;
 
-  // These touch memory; Sync writes. What is the same as before is not written again.
-  // Takes the record, bounded, in place of the one of its Pod's uid and number.
+  // These change memory only; Sync writes. An unchanged value is not written again.
+  // Stores the record, bounded; it replaces the one with the same Pod's uid and number.
   void Put(PostMortem record, WallTime now);
-  // Takes the place of what was known of that Pod.
+  // Replaces what was known of that Pod.
   void Hold(Holding holding);
   // The Pod with this uid is over.
   void Release(const std::string& uid);
@@ -64,7 +65,7 @@ class PostMortemStore {
 
   // Newest end first.
   std::vector<PostMortem> All(WallTime now) const;
-  // The same for some of them: only what is answered with is decoded.
+  // A choice among all records; only those that are returned are decoded.
   struct Query {
     std::string ns, name;  // of the Pods; "": any
     // Limit of the records as they are written; those after the first that exceeds it are only

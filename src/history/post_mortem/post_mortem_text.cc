@@ -75,7 +75,7 @@ std::string VerdictText(const PostMortem& record) {
   if (HasCrash(record) || record.verdict != Verdict{} || record.end == PodEnd::kFailed) {
     return Summary(record.verdict);
   }
-  // Taken away by force, or while nobody looked.
+  // The Pod was taken away by force, or while nobody looked.
   const bool unseen = record.containers.empty() && record.end != PodEnd::kSucceeded;
   return std::string(unseen ? kNobodySaw : kNothingCrashed);
 }

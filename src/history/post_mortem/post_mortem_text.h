@@ -10,8 +10,8 @@ namespace galen::history {
 // "container train, exit 134 (SIGABRT)", "container train, exit 137 (OOMKilled, SIGKILL)".
 std::string TextOf(const ContainerEnd& end);
 
-// How it ended in one phrase: "Failed", "Evicted (DeletionByTaintManager)", "Gone between 14:02:11
-// and 14:09:40" with times in UTC.
+// The end of a Pod in one phrase: "Failed", "Evicted (DeletionByTaintManager)", "Gone between
+// 14:02:11 and 14:09:40" with times in UTC.
 std::string EndText(const PostMortem& record);
 
 // The most relevant container: the first that ended badly, else the last; nullptr without any.

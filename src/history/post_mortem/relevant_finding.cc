@@ -56,7 +56,7 @@ std::optional<RelevantFinding> Place(const PostMortem& record, const PostMortemD
   const Span span = SpanOf(device, i);
   const ReceivedFinding* finding = &device.findings[i];
   // A fault may be dated late, and an end is dated by the second. Unknown is dated by the agent
-  // itself: what was known again before the end, or no more after it, is not how it ended.
+  // itself: an Unknown that was over before the end, or began after it, is not how it ended.
   const bool fault = IsFault(finding->health.state);
   if (span.from > record.ended + (fault ? kSeenLate : Duration::zero())) {
     return RelevantFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};

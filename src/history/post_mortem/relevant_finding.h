@@ -13,8 +13,9 @@ namespace galen::history {
 // already.
 inline constexpr Duration kSeenLate = std::chrono::seconds(5);
 
-// Points into its record, which must outlive it.
+// A finding of a record, which must outlive this.
 struct RelevantFinding {
+  // When the finding held, against the end of the Pod.
   enum class When {
     kAtTheEnd,
     kBefore,  // over by then, while the Pod was there
@@ -44,7 +45,7 @@ const PostMortemDevice& MostRelevantDevice(const PostMortem& record);
 bool IsMoreRelevant(const std::optional<RelevantFinding>& a,
                     const std::optional<RelevantFinding>& b);
 
-// Whether it is a fault, Degraded or Unhealthy. Unknown is none.
+// Whether it is a fault, Degraded or Unhealthy. Unknown is not a fault.
 bool IsFault(const RelevantFinding& relevant);
 // Whether a device of the record had a fault that the Pod may have felt: one to alarm people with,
 // for later the device may have been another Pod's.

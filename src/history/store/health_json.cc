@@ -29,7 +29,7 @@ Cause ToCause(const Json& json) {
 }  // namespace
 
 void Bound(std::string& text, std::size_t bytes_max) {
-  // What cannot stay anyway need not be mended: one byte more is enough to be marked as cut.
+  // Text past the bound need not be mended: one byte more is enough to be marked as cut.
   text.resize(std::min(text.size(), bytes_max + 1));
   text = CutText(ToValidUtf8(text), bytes_max);
 }

@@ -27,9 +27,9 @@ inline constexpr int kNanosecondDigits = 9;
 
 // RFC 3339 with nine digits; the epoch, which stands for "not known", is not written.
 void PutTime(Json& object, std::string_view key, WallTime time);
-// An absent time is the epoch. An error when it is there and no time.
+// An absent time is the epoch. An error when the member is not a time.
 StatusOr<WallTime> ToTime(const Json& json);
-// The same where "not known" is no time at all.
+// As PutTime, for a time that may be missing.
 void PutOptionalTime(Json& object, std::string_view key, const std::optional<WallTime>& time);
 StatusOr<std::optional<WallTime>> ToOptionalTime(const Json& json);
 
@@ -37,7 +37,7 @@ Json ToJson(const DeviceId& id);
 DeviceId ToDeviceId(const Json& json);
 
 Json ToJson(const DeviceHealth& health);
-// DataLoss when the state is none, an error when the time cannot be read.
+// DataLoss for an unknown state, an error when the time cannot be read.
 StatusOr<DeviceHealth> ToHealth(const Json& json, const DeviceId& id);
 
 }  // namespace galen::history

@@ -22,7 +22,7 @@ constexpr Kind kKinds[] = {Kind::kSign,
                            Kind::kCrash,
                            Kind::kNote};
 
-// What older journals call kPublished.
+// The name of kPublished in older journals.
 constexpr std::string_view kPublishedBefore = "told";
 
 }  // namespace

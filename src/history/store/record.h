@@ -68,8 +68,8 @@ Record Bounded(Record record);
 // sequence.
 std::string Encode(const Record& record);
 // The reverse of Encode; members that are not known are skipped, for a later version may have
-// written them. An error when the line is no JSON, when a time cannot be read, or (DataLoss) when
-// kind, state or sequence are none. Texts are not bounded again.
+// written them. An error when the line is not JSON, when a time cannot be read, or (DataLoss) when
+// kind, state or sequence are missing or unknown. Texts are not bounded again.
 StatusOr<Record> Decode(std::string_view line);
 
 }  // namespace galen::history

@@ -15,8 +15,8 @@ Record DecodeOurs(std::string_view line) {
   return *std::move(record);
 }
 
-// Whether nobody says how the device is: what a driver says of it, if only that it does not know,
-// has another code.
+// Whether the finding only says that nobody reports on the device: what a driver says itself, if
+// only that it does not know, has another code.
 bool IsSilence(const DeviceHealth& health) {
   const std::string& code = health.cause.code;
   return health.state == HealthState::kUnknown &&
@@ -49,7 +49,7 @@ void Store::Replay(const std::vector<std::string>& lines) {
       if (++unreadable == 1) first_fault = record.status().message();
       continue;
     }
-    // One that came twice was written again after an error of the disk.
+    // A record that came twice was written again after an error of the disk.
     if (record->sequence > last_sequence_) Apply(*record, line);
   }
   if (unreadable == 0) return;
@@ -75,7 +75,7 @@ void Store::Apply(const Record& record, std::string line) {
   if (record.kind == Kind::kForgotten) latest_.erase(record.device);
   if (record.change) NoteChange(record, line);
   window_.Push(record.sequence, line);
-  // A single line longer than the byte bound leaves the window empty, which is within its promise.
+  // A single line longer than the byte bound leaves the window empty, as the bound says.
   while (window_.size() > options_.records_max || window_.bytes() > options_.bytes_max) {
     window_.PopFront();
   }
@@ -101,11 +101,11 @@ void Store::ForgetOldestDevice() {
   }));
 }
 
-// In the order of their numbers. Copies: they are written by another thread.
+// Lines in the order of their numbers. Copies: they are written by another thread.
 std::vector<std::string> Store::Lines() const {
   std::map<std::uint64_t, std::string_view> older;
   const auto add = [&](const Kept& record) {
-    // What is in the window, too, is written once.
+    // A change that is in the window too is written once.
     const bool in_window = !window_.empty() && record.sequence >= window_.front().sequence;
     if (!in_window) older.emplace(record.sequence, record.line);
   };

@@ -25,6 +25,7 @@ namespace galen::history {
 // of another length, cost their bytes and leave no holes behind. Pure.
 class LineWindow {
  public:
+  // One record as text, with its number.
   struct Line {
     std::uint64_t sequence = 0;
     std::string_view text;  // holds until it is popped
@@ -53,7 +54,7 @@ class LineWindow {
   }
 
  private:
-  // What stands before each text.
+  // The header before each text.
   struct Head {
     std::uint64_t sequence;
     std::uint64_t size;
@@ -84,6 +85,7 @@ class Store {
   // Four drivers of the most devices that one may have (4096).
   static constexpr std::size_t kDevicesMax = 16384;
 
+  // Where records are kept, and how many.
   struct Options {
     // The journal's; made when it is missing. One process at a time.
     std::string directory;
@@ -118,14 +120,14 @@ class Store {
   std::map<DeviceId, DeviceHealth> BeforeSilence() const;
   // Oldest first, as far back as the window goes.
   std::vector<Record> OfDevice(const DeviceId& id) const;
-  // What names the Pod, and all else of the incidents it was part of, save what those did to other
-  // Pods. Oldest first. By PodRef: that very Pod; by name: every Pod that had it.
+  // Records that name the Pod, and all others of the incidents it was part of, save those about
+  // other Pods. Oldest first. By PodRef: that very Pod; by name: every Pod that had it.
   std::vector<Record> OfPod(const PodRef& pod) const;
   std::vector<Record> OfPod(const ObjectKey& pod) const;
-  // What came after the record of this number; 0 for all.
+  // Records after the one of this number; 0 for all.
   std::vector<Record> Since(std::uint64_t sequence) const;
 
-  // What was found broken when it was opened, for the log.
+  // Notes for the log on what was found broken when the store was opened.
   const std::vector<std::string>& notes() const { return notes_; }
   // Whether something that was written before was lost.
   bool lossy() const { return lossy_; }

@@ -52,7 +52,7 @@ Json EncodeEvent(const Event& event);
 // InvalidArgument when its metadata is broken; a missing count is 1. Takes Events of either API.
 StatusOr<Event> DecodeEvent(const Json& object);
 
-// The same thing `times` more, the last of them at `last`: counted, with its newest message.
+// The same Event `times` more, the last of them at `last`: counted, with its newest message.
 Event Again(Event event, int times, std::string_view message, WallTime last);
 
 // The merge patch that turns the stored `before` into `after`, which Again made of it. It carries

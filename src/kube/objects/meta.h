@@ -1,6 +1,6 @@
-// What every Kubernetes object carries, as far as we read it. Values and pure functions; what is
-// not named here is neither read nor kept, so these values are for reading and for objects of our
-// own, never for writing somebody else's object back.
+// The metadata that every Kubernetes object carries, as far as we read it. Values and pure
+// functions; what is not named here is neither read nor kept, so these values are for reading and
+// for objects of our own, never for writing somebody else's object back.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Meta {
   bool operator==(const Meta&) const = default;
 };
 
-// InvalidArgument when name or uid is missing or metadata is no object.
+// InvalidArgument when name or uid is missing or metadata is not an object.
 StatusOr<Meta> DecodeMeta(const Json& object);
 
 // metav1.Time or MicroTime; nullopt when it is absent or no time.

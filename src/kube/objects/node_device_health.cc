@@ -25,7 +25,8 @@ double ParseShare(const std::string& text) {
   double share = 1.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  // A text that is no share counts as a whole device: no reduction is shown that nobody reported.
+  // A text that is not a share counts as a whole device: no reduction is shown that nobody
+  // reported.
   return whole && share >= 0 && share <= 1 ? share : 1.0;
 }
 
@@ -145,7 +146,7 @@ NodePostMortem DecodePostMortem(const Json& record) {
       .confidence = 0,
       .summary = record["summary"].AsString()};
   if (record["exitCode"].is_int()) out.exit_code = static_cast<int>(record["exitCode"].AsInt());
-  // Without one nobody is sure of anything.
+  // An absent confidence stays 0.
   if (record.Has("confidence")) out.confidence = ParseShare(record["confidence"].AsString());
   return out;
 }
@@ -283,7 +284,7 @@ void SortAndBound(NodeDeviceHealth& health) {
 }
 
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) {
-  // Most looks find nothing new, and both are of one maker.
+  // A fast path: most looks find nothing new.
   if (before == after) return true;
   NodeDeviceHealth a = before, b = after;
   for (NodeDeviceHealth* health : {&a, &b}) {

@@ -50,7 +50,7 @@ struct NodeDriver {
   bool operator==(const NodeDriver&) const = default;
 };
 
-// How a Pod ended that had a bad device, in short: the node's agent has the whole record.
+// The end of a Pod that had a bad device, in short: the node's agent has the whole record.
 struct NodePostMortem {
   PodRef pod;
   int number = 1;   // of this Pod's records
@@ -61,7 +61,7 @@ struct NodePostMortem {
   DeviceId device;                            // with the most relevant health
   HealthState state = HealthState::kUnknown;  // of the device at the end
   std::string code;
-  std::string message;  // of a fault before or after the end also when that was
+  std::string message;  // with the time of a fault before or after the end
   std::string verdict;  // "Hardware", "Application", "Platform", "Undetermined"
   double confidence = 0;
   std::string summary;  // the verdict's sentence
@@ -111,8 +111,8 @@ inline constexpr std::size_t kNodeDevicesMax = 256;
 inline constexpr std::size_t kDeviceUsesMax = 16;
 inline constexpr std::size_t kNodeUsesMax = 1024;  // of all devices; the worst have theirs first
 inline constexpr std::size_t kNodeDriversMax = 32;
-// NodeDriver::version of what is no driver but says how another's devices are; behind a driver's
-// own, where both are there.
+// NodeDriver::version of a health source, which is not a driver but reports on the devices of one;
+// put after the driver's own version where both are there.
 inline constexpr std::string_view kHealthSourceVersion = "health source";
 inline constexpr std::size_t kNodeConditionsMax = 16;
 inline constexpr std::size_t kNodePostMortemsMax = 16;

@@ -257,16 +257,16 @@ const Json& Schema() {
 std::string Mismatch(const Json& schema, const Json& value, const std::string& path) {
   const std::string& type = schema["type"].AsString();
   if (type == "string") {
-    if (!value.is_string()) return path + " is no string";
+    if (!value.is_string()) return path + " is not a string";
     const Json::Array& allowed = schema["enum"].items();
     const bool listed = std::ranges::find(allowed, value) != allowed.end();
-    if (!allowed.empty() && !listed) return path + " is none of the enum";
+    if (!allowed.empty() && !listed) return path + " is not one of the enum";
     const bool long_text =
         schema.Has("maxLength") &&
         value.AsString().size() > static_cast<std::size_t>(schema["maxLength"].AsInt());
     return long_text ? path + " is too long" : "";
   }
-  if (type == "integer") return value.is_int() ? "" : path + " is no integer";
+  if (type == "integer") return value.is_int() ? "" : path + " is not an integer";
   if (type == "array") {
     if (value.items().size() > static_cast<std::size_t>(schema["maxItems"].AsInt())) {
       return path + " is too long";

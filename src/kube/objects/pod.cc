@@ -68,7 +68,7 @@ ContainerStatus DecodeContainerStatus(const Json& status) {
   out.name = status["name"].AsString();
   out.running = status["state"]["running"].is_object();
   if (out.running) out.running_since = DecodeTime(status["state"]["running"]["startedAt"]);
-  // An exit code of 0 is one; a missing one is none.
+  // 0 is an exit code too; a missing one stays nullopt.
   if (ended["exitCode"].is_int()) out.exit_code = static_cast<int>(ended["exitCode"].AsInt());
   if (ended["signal"].AsInt() != 0) out.signal = static_cast<int>(ended["signal"].AsInt());
   out.reason = why["reason"].AsString();
@@ -137,7 +137,7 @@ StatusOr<Pod> DecodePod(const Json& object) {
   ASSIGN_OR_RETURN(pod.meta, DecodeMeta(object));
   pod.devices_annotation = object["metadata"]["annotations"][kDevicesAnnotation].AsString();
   if (pod.meta.deleted) {
-    // Any number fits the field; more than a day is nobody's grace.
+    // The field may hold any number; no grace is longer than a day.
     const std::int64_t grace = std::clamp<std::int64_t>(
         object["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0, 24 * 60 * 60);
     pod.asked_to_go = *pod.meta.deleted - std::chrono::seconds(grace);

@@ -58,7 +58,7 @@ struct ResourceStatus {
   bool operator==(const ResourceStatus&) const = default;
 };
 
-// What became of a container.
+// The state of a container.
 struct ContainerStatus {
   std::string name;
   bool running = false;
@@ -79,7 +79,7 @@ struct ContainerStatus {
   bool operator==(const ContainerStatus&) const = default;
 };
 
-// As in the object; types are anybody's.
+// A condition as in the object; anybody may add types.
 struct PodCondition {
   std::string type, status, reason, message;
   std::optional<WallTime> changed;
@@ -129,10 +129,10 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
 // Whether a container asks for devices of a device plugin: for an extended resource that no claim
 // stands for. Not one that ends before the others begin: of those the kubelet names no devices.
 bool WantsPluginDevices(const Pod& pod);
-// The same of that container and resource.
+// Whether that container asks for that resource from a device plugin.
 bool WantsPluginDevice(const Pod& pod, std::string_view container, std::string_view resource);
 
-// What our publisher writes: the devices in short, and whether all of them are well.
+// The texts that our publisher writes: the devices in short, and whether all of them are well.
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";
 inline constexpr std::string_view kDevicesCondition = "galen.dev/DevicesHealthy";
 

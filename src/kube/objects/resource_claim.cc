@@ -30,7 +30,7 @@ StatusOr<Claim> DecodeClaim(const Json& object) {
   for (const Json& consumer : status["reservedFor"].items()) {
     const std::string& group = consumer["apiGroup"].AsString();
     const std::string& resource = consumer["resource"].AsString();
-    // Whoever else reserves a claim keeps Pods from it, as kubelets have it.
+    // Any other consumer keeps Pods from the claim, as kubelets have it.
     if (resource == "podgroups" && group == kSchedulingGroup) {
       claim.reserved_for_groups.push_back(consumer["name"].AsString());
     }

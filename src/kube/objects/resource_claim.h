@@ -7,7 +7,7 @@
 namespace galen::kube {
 
 // InvalidArgument when its metadata is broken. A claim without an allocation has no devices.
-// Consumers that are no Pods are left out.
+// Consumers that are not Pods are left out.
 StatusOr<Claim> DecodeClaim(const Json& object);
 
 }  // namespace galen::kube

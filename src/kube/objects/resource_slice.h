@@ -57,9 +57,9 @@ Json EncodeSlice(const ResourceSlice& slice);
 // The device's serial and model by the names drivers use for them ("serial", "serialNumber",
 // "uuid"; "model", "productName", with or without a domain); "" when there is none.
 DeviceIdentity IdentityOf(const ResourceSlice& slice, const SliceDevice& device);
-// The same of what it is found again by: Kubernetes' standard "pciBusID" and what vendors' drivers
-// call it ("pcieBusID" is NVIDIA's, "pciAddr" AMD's), "uuid", "serial", "serialNumber", and of a
-// partition NVIDIA's "parentUUID"; with or without a domain.
+// The names by which the device is found again elsewhere: Kubernetes' standard "pciBusID" and what
+// vendors' drivers call it ("pcieBusID" is NVIDIA's, "pciAddr" AMD's), "uuid", "serial",
+// "serialNumber", and of a partition NVIDIA's "parentUUID"; with or without a domain.
 HardwareIds HardwareIdsOf(const SliceDevice& device);
 
 }  // namespace galen::kube

@@ -10,7 +10,7 @@
 namespace galen::net {
 namespace {
 
-// What every HTTP/2 client says first; no request of HTTP/1.1 begins like it.
+// The first bytes of every HTTP/2 client; no request of HTTP/1.1 begins like them.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 // Whether one text is the beginning of the other.
@@ -43,7 +43,8 @@ void Accepted::OnHandshake(const Status& status) {
 }
 
 void Accepted::Drain() {
-  // A session that has begun knows itself when it is done; one that has said nothing yet ends.
+  // A session that has begun ends by itself when it is done; a client that has sent nothing yet is
+  // cut off.
   if (session_ != nullptr) return session_->Drain();
   opening_ =
       context_.loop.At(context_.loop.Now(), [this] { End(Unavailable("the server stops")); });
@@ -56,10 +57,10 @@ std::optional<Time> Accepted::idle_since() const {
 void Accepted::OnBytes(std::string_view bytes) {
   first_.append(bytes);
   const bool is_http2 = options_.http2 && Agree(first_, kPreface);
-  // It may still become either; "P" alone is also how POST begins.
+  // Still undecided: "P" may begin the preface or POST.
   if (is_http2 && first_.size() < kPreface.size()) return;
   opening_.Cancel();
-  // Out of the member: the session's first request may end this connection.
+  // Moved out of the member: the session's first request may end this connection.
   const std::string first = std::exchange(first_, {});
   if (is_http2) return StartHttp2(first);
   auto session = std::make_unique<Http1Server>(context_, std::move(stream_));

@@ -19,6 +19,7 @@ namespace galen::net {
 // Its end is reported once, by the context's on_end.
 class Accepted final : private ByteStream::Sink {
  public:
+  // How a connection is served.
   struct Options {
     // Lets old grpc-go's requests through; for unix sockets.
     // See docs/adr/0001: such clients give the socket's path as :authority.

@@ -65,7 +65,7 @@ class SocketDialling final : public Dialling {
     return OkStatus();
   }
 
-  // What the certificate must be for: a name that was given goes before the target's own.
+  // The name that the certificate must have: a given name goes before the target's own.
   const std::string& ServerName() const {
     return options_.tls->server_name.empty() ? target_.host : options_.tls->server_name;
   }
@@ -96,8 +96,8 @@ class SocketDialling final : public Dialling {
     // A server without ALPN may use HTTP/1.1, which the client side here does not support.
     if (*protocol != "h2") {
       return Finish(
-          FailedPrecondition("the server offers no HTTP/2, which is needed here: is something "
-                             "between that ends TLS?"));
+          FailedPrecondition("the server offers no HTTP/2, which is needed here: does something "
+                             "in between end TLS?"));
     }
     StartHttp(std::move(secured_));
   }
@@ -120,7 +120,7 @@ class SocketDialling final : public Dialling {
     });
   }
 
-  // The socket's own sentence names where it went, which is the target but for a name's address.
+  // A socket's error names the address that was dialled: said once when it is the target itself.
   Status Annotated(const Status& status) const {
     const std::string connect = fmt::format("connect to {}: ", options_.target);
     std::string message = status.message();

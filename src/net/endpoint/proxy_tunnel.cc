@@ -9,11 +9,11 @@
 namespace galen::net {
 namespace {
 
-// Proxies answer with a few lines; more is no proxy.
+// Proxies answer with a few lines; a longer answer is not a proxy's.
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
-// What the first line of a proxy's answer says.
+// The meaning of the first line of a proxy's answer.
 Status TunnelStatus(std::string_view head) {
   const std::string_view line = head.substr(0, head.find("\r\n"));
   const std::size_t space = line.find(' ');

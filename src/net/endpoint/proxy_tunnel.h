@@ -14,13 +14,14 @@ namespace galen::net {
 // One request; destroying it gives up. Has no deadline of its own.
 class ProxyTunnel final : private ByteStream::Sink {
  public:
+  // Where the tunnel leads, and who asks for it.
   struct Options {
     std::string target;         // "host:port"
     std::string authorization;  // value of Proxy-Authorization, or ""
   };
   // The stream, from then on to the target; whoever gets it sets its sink at once. Errors:
-  // Unauthenticated (407), PermissionDenied (403), Unavailable for every other refusal and for what
-  // is no HTTP.
+  // Unauthenticated (407), PermissionDenied (403), Unavailable for every other refusal and for an
+  // answer that is not HTTP.
   using Done = std::function<void(StatusOr<std::unique_ptr<ByteStream>>)>;
 
   // `proxy` is connected to the proxy and owned from now on. `done` runs once, later; it may

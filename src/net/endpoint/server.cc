@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kAcceptsPerTurnMax = 64;
 // When descriptors or memory are out, trying at once again would only burn the processor.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
-// Who opens and closes connections must not fill the log as well.
+// A client that opens and closes connections must not fill the log as well.
 constexpr Duration kFullAgain = std::chrono::minutes(1);
 
 }  // namespace
@@ -33,7 +33,7 @@ struct Server::Impl {
     if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
   }
 
-  // With `wanted` from now on; after an error as before.
+  // Serves with `wanted` from now on; after an error nothing changes.
   Status UseTls(const std::optional<ServerTls>& wanted);
   Status Listen();
   Status ListenOnTcp(const Address& wanted);
@@ -104,8 +104,8 @@ void Server::Impl::WatchListener() {
                        [this](Readiness) { AcceptSoon(); });
 }
 
-// Behind the reads of this turn: what a client said together with its connecting is read before
-// others may take its place.
+// Accepts after this turn's reads: what a client sent right after connecting is read before another
+// client may take its place.
 void Server::Impl::AcceptSoon() {
   if (accepting) return;
   accepting = loop.At(loop.Now(), [this] {
@@ -115,7 +115,7 @@ void Server::Impl::AcceptSoon() {
 }
 
 void Server::Impl::AcceptSome() {
-  // No more than there are places, or the last of a turn would close the first.
+  // No more than there are places, or the last one accepted in a turn would close the first.
   const std::size_t most = std::clamp<std::size_t>(options.connections_max, 1, kAcceptsPerTurnMax);
   for (std::size_t i = 0; i < most; ++i) {
     StatusOr<std::optional<Fd>> fd = AcceptNext(listener.fd.get());
@@ -189,7 +189,8 @@ void Server::Impl::StopListening() {
   accepting.Cancel();
   pause.Cancel();
   if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
-  // Once and while the descriptor holds the inode: the next socket's file may get its number.
+  // Removed once only, and while the descriptor holds the inode: a later socket's file may get the
+  // same inode number.
   unix_path.clear();
   listener.fd.Reset();
 }
@@ -198,7 +199,7 @@ void Server::Impl::Drain(Duration deadline, std::function<void()> done) {
   drained = std::move(done);
   StopListening();
   for (auto& [id, connection] : connections) connection->Drain();
-  // Without connections still by a timer: `done` never runs inside Drain.
+  // Without connections by a timer, too: `done` never runs inside Drain.
   const Duration wait = connections.empty() ? Duration::zero() : deadline;
   drain_deadline = loop.After(wait, [this] {
     connections.clear();

@@ -40,9 +40,9 @@ struct ServerOptions {
   bool http2 = true;
 };
 
-// Where and how a program serves its AdminPage, to whom it does not know: `address` as for
-// AdminAddress, whose errors these are; HTTP/1.1 alone, as kubelets' probes and scrapers can; and
-// the page's limits.
+// The options of a server for an AdminPage, whose clients are not known: `address` as for
+// AdminAddress, with its errors; HTTP/1.1 alone, which kubelets' probes and scrapers speak; and the
+// page's limits.
 StatusOr<ServerOptions> AdminServerOptions(std::string_view address);
 
 // Requests come from the loop, never from inside Start.
@@ -50,7 +50,7 @@ class Server {
  public:
   // Binds and listens. A unix socket file that nobody listens on any more is replaced; one that
   // somebody listens on is AlreadyExists; a path past 107 bytes is InvalidArgument, and so are a
-  // TCP host that is no number and PEM that cannot be read. Other errors are the system's
+  // TCP host that is not a number and PEM that cannot be read. Other errors are the system's
   // (PermissionDenied, NotFound for a missing directory). Loop, log and handler outlive the server.
   static StatusOr<std::unique_ptr<Server>> Start(IoLoop& loop, Log& log, ServerOptions options,
                                                  HttpHandler& handler);

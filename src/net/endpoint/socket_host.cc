@@ -14,7 +14,7 @@
 namespace galen::net {
 namespace {
 
-// What distinguishes a socket file from another of the same name.
+// Distinguishes a socket file from another of the same name.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;

@@ -60,7 +60,7 @@ TEST_F(SocketHostTest, MarksTellASocketFromTheOneBeforeIt) {
   // A file system may well give it the same inode again.
   auto second = host_->Listen(path_, handler_);
   EXPECT_NE(host_->MarkOf(path_), mark);
-  EXPECT_EQ(host_->MarkOf(directory_.Path("")), std::nullopt) << "a directory is no socket";
+  EXPECT_EQ(host_->MarkOf(directory_.Path("")), std::nullopt) << "a directory is not a socket";
 }
 
 TEST_F(SocketHostTest, WatchesADirectoryThatGoesAndComes) {

@@ -48,8 +48,8 @@ class SocketHost {
   // Whether a socket in `directory` other than `own` answers. A directory that cannot be read has
   // none.
   virtual bool OthersListen(const std::string& directory, const std::string& own) = 0;
-  // What distinguishes the socket file at `path` from one that was there before it or is made there
-  // later; nullopt when there is none.
+  // A text that distinguishes the socket file at `path` from one that was there before it or is
+  // made there later; nullopt when there is none.
   virtual std::optional<std::string> MarkOf(const std::string& path) = 0;
 };
 
@@ -60,6 +60,7 @@ std::unique_ptr<SocketHost> MakeSocketHost(IoLoop& loop, Log& log);
 // when a kubelet is installed anew, and on request. Belongs to its loop.
 class SocketKeeper {
  public:
+  // What a keeper uses; all lent.
   struct Parts {
     Loop& loop;
     Log& log;

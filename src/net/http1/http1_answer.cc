@@ -48,7 +48,7 @@ std::string Http1AnswerWriter::Head(int status, const Headers& headers) {
   if (framing_ == Framing::kUntilClose || connection == "close") options_.keep_alive = false;
   std::string out = fmt::format("HTTP/1.1 {} {}\r\n", status, ReasonPhrase(status));
   for (const Header& header : headers) {
-    // Said below, once, together with our own reasons.
+    // Written below, once: we may have reasons of our own to close.
     if (header.name != "connection") out += HeaderLine(header);
   }
   if (framing_ == Framing::kChunks) out += "transfer-encoding: chunked\r\n";

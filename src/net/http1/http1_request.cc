@@ -65,8 +65,8 @@ struct Http1RequestReader::Impl {
     // Trailers come by the same callbacks as headers; this is where they begin.
     self.head_size = self.request.headers.size();
     for (Header& header : self.request.headers) {
-      // RFC 9112, section 5.1: white space around a value is no part of it; the parser keeps it at
-      // the end.
+      // RFC 9112, section 5.1: white space around a value is not a part of it; the parser keeps it
+      // at the end.
       header.value.erase(header.value.find_last_not_of(" \t") + 1);
     }
     const bool sized = parser->content_length != ULLONG_MAX;
@@ -91,7 +91,7 @@ struct Http1RequestReader::Impl {
 
   static int OnComplete(http_parser* parser) {
     Impl& self = Self(parser);
-    self.request.headers.resize(self.head_size);  // trailers are nobody's concern
+    self.request.headers.resize(self.head_size);  // trailers are dropped
     self.keep_alive = http_should_keep_alive(parser) != 0;
     self.state = State::kComplete;
     // Stops behind this request; the bytes of the next are left to its own reader.
@@ -140,7 +140,7 @@ std::size_t Http1RequestReader::Read(std::string_view bytes) {
   const http_errno error = HTTP_PARSER_ERRNO(&impl_->parser);
   if (impl_->state == State::kReading && error != HPE_OK) {
     impl_->Refuse(error == HPE_HEADER_OVERFLOW ? 431 : 400,
-                  fmt::format("this is no HTTP/1.1: {}", http_errno_description(error)));
+                  fmt::format("this is not HTTP/1.1: {}", http_errno_description(error)));
   }
   return taken;
 }

@@ -88,7 +88,7 @@ TEST(Http1Request, GarbageIsRefusedWith400) {
   reader.Read("\x16\x03\x01 this is TLS\r\n\r\n");
   ASSERT_EQ(reader.state(), State::kRefused);
   EXPECT_EQ(reader.refusal_status(), 400);
-  EXPECT_THAT(reader.refusal(), HasSubstr("no HTTP/1.1"));
+  EXPECT_THAT(reader.refusal(), HasSubstr("not HTTP/1.1"));
 }
 
 TEST(Http1Request, LengthAndChunksAtOnceAreRefused) {

@@ -8,9 +8,9 @@
 namespace galen::net {
 namespace {
 
-// What a client may send before its last request is answered; past it the connection ends.
+// Bytes that a client may send before its last request is answered; past it the connection ends.
 constexpr std::size_t kAheadBytesMax = 64 * 1024;
-// What is handed to the socket at once; the rest waits here, where it counts as queued.
+// Bytes handed to the socket at once; the rest waits here, where it counts as queued.
 constexpr std::size_t kWriteBytesMax = 64 * 1024;
 // After a refusal the rest of the request is read and dropped for so long: closing at once would
 // make the kernel drop the answer before the client has read it.
@@ -64,7 +64,7 @@ Http1Server::Http1Server(SessionContext context, std::unique_ptr<ByteStream> str
     : context_(std::move(context)), stream_(std::move(stream)), idle_since_(context_.loop.Now()) {}
 
 Http1Server::~Http1Server() {
-  // An answer that was complete is nobody's loss, even when it did not all arrive.
+  // A complete answer does not count as cut off, even when not all of it arrived.
   if (exchange_ != nullptr) exchange_->Detach(!answer_->ended());
 }
 
@@ -135,7 +135,7 @@ void Http1Server::HandOver() {
                                              .keep_alive = reader_->keep_alive() && !draining_});
   auto exchange = std::make_unique<Exchange>(*this, std::move(request));
   exchange_ = exchange.get();
-  // Last: the handler may answer at once, and what follows may end this connection.
+  // Called last: the handler may answer at once, and the answer may end this connection.
   context_.handler.Handle(std::move(exchange));
 }
 
@@ -159,7 +159,8 @@ void Http1Server::Queue(std::string bytes) {
 }
 
 void Http1Server::Pump() {
-  // Only when the socket has taken all before: the queue, which is counted, grows instead of it.
+  // Only when the socket has taken everything before: what is left waits in queue_, which queued()
+  // counts.
   while (stream_->unsent() == 0 && !queue_.empty()) {
     const std::string_view left = std::string_view(queue_.front()).substr(front_sent_);
     const std::string_view piece = left.substr(0, kWriteBytesMax);
@@ -177,7 +178,7 @@ void Http1Server::Pump() {
   if (answer_->ended()) AnswerDone();
 }
 
-// From each piece that the client takes to the next.
+// Restarts the time in which the client has to take the next piece.
 void Http1Server::ExpectReading() {
   timeout_ = context_.loop.After(context_.limits.request_timeout, [this] {
     End(DeadlineExceeded("the client did not take the rest of its answer in time"));
@@ -192,7 +193,7 @@ void Http1Server::AnswerDone() {
   EndSoon("the last answer was sent");
 }
 
-// Later, because we may be inside a call of the handler's.
+// Waits for the next turn, because we may be inside a call of the handler's.
 void Http1Server::NextSoon() {
   next_ = context_.loop.At(context_.loop.Now(), [this] {
     const Timer ran = std::exchange(next_, Timer());

@@ -17,11 +17,12 @@
 
 namespace galen::net {
 
-// How an answer of HTTP/1.1 is framed: by its length, in chunks, or by the connection's end (RFC
-// 9112, section 6.3). Internal to this room. A pure state machine: calls in, bytes out. One for
-// each answer; Head, any number of Body, End, in this order, or the process ends.
+// Frames an answer of HTTP/1.1: by its length, in chunks, or by the connection's end (RFC 9112,
+// section 6.3). Internal to this room. A pure state machine: calls in, bytes out. One for each
+// answer; Head, any number of Body, End, in this order, or the process ends.
 class Http1AnswerWriter {
  public:
+  // What the request asks of its answer.
   struct Options {
     // The request was HEAD: the head says what GET would, and no body follows.
     bool head_only = false;
@@ -92,7 +93,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   void EndSoon(std::string why);
   void End(const Status& status);
 
-  // What the exchange asks for.
+  // Calls of the exchange.
   void Head(int status, const Headers& headers);
   void Write(std::string_view bytes);
   void EndAnswer(const Headers& trailers);

@@ -41,7 +41,7 @@ int ParseStatus(std::string_view text) {
 // Most resets say "try again"; the named ones say something else.
 Status ResetStatus(Http2Error error, const std::string& peer) {
   std::string text = fmt::format("{} cut the answer off: {}", peer, ToString(error));
-  // These as gRPC maps them (PROTOCOL-HTTP2.md, "Errors").
+  // gRPC's mapping of errors (PROTOCOL-HTTP2.md, "Errors").
   switch (error) {
     case Http2Error::kCancel:
       return {Code::kCancelled, std::move(text)};
@@ -60,7 +60,8 @@ Status ResetStatus(Http2Error error, const std::string& peer) {
 // A call on a connection that is already dead.
 class DeadCall final : public HttpCall {
  public:
-  // Later, since Send never calls the sink; unless the call is destroyed before.
+  // Ends the call in the next turn, since Send never calls the sink; unless the call is destroyed
+  // before.
   DeadCall(Loop& loop, Status why, HttpResponseSink& sink)
       : timer_(loop.At(loop.Now(), [why = std::move(why), &sink] { sink.OnEnd(why, {}); })) {}
 
@@ -82,7 +83,7 @@ struct Http2Client::Stream {
   Headers trailers;
   // Names and values so far, of preliminary answers, headers and trailers.
   std::size_t head_bytes = 0;
-  // What follows are trailers.
+  // The head is complete: later header frames are trailers.
   bool head_done = false;
   // The sink then gets `outcome`; whatever still comes is ignored.
   bool ended = false;
@@ -229,7 +230,7 @@ void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
   if (!text.empty()) goaway_ += " " + Shown(text, kGoawayTextBytesMax);
   // Unavailable: a peer that goes away processed nothing of what is new, so trying again is safe.
   closed_ = Unavailable("{}", goaway_);
-  // Those that still wait for a slot will get none, and the open ones may last for days.
+  // Calls that still wait for a slot will get none, and the open ones may last for days.
   for (const auto& [id, stream] : streams_) {
     if (!session_.HasLeft(id)) EndOfAnswer(id, closed_);
   }
@@ -263,7 +264,7 @@ void Http2Client::Deliver(const Note& note, std::string_view data) {
 }
 
 void Http2Client::DeliverEnd(std::int32_t id) {
-  // Out of the map first: the sink may destroy its call or send another.
+  // Taken out of the map first: the sink may destroy its call or send another.
   auto node = streams_.extract(id);
   Stream& stream = node.mapped();
   stream.call->Forget();

@@ -23,6 +23,7 @@ namespace galen::net {
 // in, those of paced requests as it is taken.
 class Http2Client final : public Connection, private Http2Session::Events {
  public:
+  // The client's part of DialOptions.
   struct Options {
     // How errors name the server, e.g. the target that was dialled.
     std::string peer;
@@ -83,7 +84,8 @@ class Http2Client final : public Connection, private Http2Session::Events {
   // The server's settings have come.
   bool settled_ = false;
   Status closed_;  // why, once it is
-  // What the peer said, "" before; the connection then ends for that reason, whatever follows.
+  // The reason in the peer's GOAWAY, "" before it: the connection ends for that reason, whatever
+  // follows.
   std::string goaway_;
   std::map<std::int32_t, Stream> streams_;
   // In the order in which they came; data_ holds the bytes of all kData among them.

@@ -14,9 +14,9 @@
 namespace galen::net {
 namespace {
 
-// What gRPC calls a refusal by HTTP `status`, in its numbers: INTERNAL for a request that is broken
-// (as in gRPC's own mapping of 400, doc/http-grpc-status-mapping.md), else RESOURCE_EXHAUSTED for
-// one that is too large (413, 431).
+// gRPC's status number for a refusal by HTTP `status`: INTERNAL for a request that is broken (as in
+// gRPC's own mapping of 400, doc/http-grpc-status-mapping.md), else RESOURCE_EXHAUSTED for one that
+// is too large (413, 431).
 std::string GrpcStatusOf(int status) { return status == 400 ? "13" : "8"; }
 
 bool IsGrpc(const HttpRequest& request) {
@@ -33,7 +33,7 @@ struct Http2Server::Stream {
   std::size_t head_bytes = 0;
   // Whole, or refused: what still comes is dropped.
   bool request_done = false;
-  // The client has said all of it.
+  // The client has sent its end of the request.
   bool whole = false;
   Exchange* exchange = nullptr;
 
@@ -41,7 +41,7 @@ struct Http2Server::Stream {
   int status = 0;
   Headers headers;
   bool head_sent = false;
-  // What was written and has not left; front_sent bytes of the first have.
+  // Bytes that were written and have not left; front_sent of the first piece have.
   std::deque<std::string> queue;
   std::size_t front_sent = 0;
   std::size_t queued = 0;
@@ -196,7 +196,7 @@ void Http2Server::Forget(Stream& stream) {
   stream.request_done = true;
   waiting_bytes_ -= stream.request.body.size();
   heads_bytes_ -= std::exchange(stream.head_bytes, 0);
-  // Out of it, since a text that is emptied by an assignment keeps its memory.
+  // Moved out of the stream, since a text that is emptied by an assignment keeps its memory.
   const HttpRequest gone = std::exchange(stream.request, {});
 }
 
@@ -243,7 +243,7 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
 }
 
 void Http2Server::OnStreamClosed(std::int32_t id, Http2Error) {
-  // Out of the map first: a message of ours may look the stream up.
+  // Taken out of the map first: a message of ours may look the stream up.
   const auto node = streams_.extract(id);
   if (!node) return;
   const Stream& stream = node.mapped();
@@ -274,14 +274,14 @@ Http2Session::BodyPiece Http2Server::ReadBody(std::int32_t id, char* to, std::si
   if (count > 0 && stream->exchange != nullptr) stream->exchange->Drained();
   if (!stream->ended) return {.bytes = count, .then = Then::kWait};
   if (stream->trailers.empty()) return {.bytes = count, .then = Then::kEnd};
-  // Now and not in EndAnswer: nghttp2 would send them before the rest of the body.
+  // Submitted here and not in EndAnswer: nghttp2 would send them before the rest of the body.
   session_.SubmitTrailers(id, stream->trailers);
   return {.bytes = count, .then = Then::kTrailers};
 }
 
 void Http2Server::OnTurn() {
   Liveness::Watch watch(liveness_);
-  // Out of the member: handlers may answer at once, which may add to it.
+  // Moved out of the member: handlers may answer at once, which may add to it.
   for (const std::int32_t id : std::exchange(complete_, {})) {
     HandOver(id);
     if (!watch.alive()) return;

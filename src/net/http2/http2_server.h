@@ -64,7 +64,7 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   void HandOver(std::int32_t id);
   void SubmitHead(std::int32_t id, Stream& stream);
 
-  // What exchanges ask for.
+  // Calls of exchanges.
   void Head(std::int32_t id, int status, Headers headers);
   void Write(std::int32_t id, std::string bytes);
   void EndAnswer(std::int32_t id, Headers trailers);

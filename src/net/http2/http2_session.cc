@@ -14,7 +14,7 @@ namespace {
 
 // Large lists come in few round trips.
 constexpr std::int32_t kConnectionWindowBytes = 8 * 1024 * 1024;
-// What goes to the socket in one write; what does not fit stays where newer things overtake it.
+// Bytes of one write to the socket; the rest stays where newer frames can overtake it.
 constexpr std::size_t kBatchBytesMax = 64 * 1024;
 // What a server may owe a client that sends and does not read, in frames that nghttp2 keeps:
 // several for each stream of a connection, and the 1,000 acknowledgements that it allows by itself.
@@ -95,7 +95,7 @@ struct Http2Session::Callbacks {
   static int OnDataChunk(nghttp2_session* session, std::uint8_t, std::int32_t stream,
                          const std::uint8_t* data, std::size_t size, void* user) {
     const bool taken = Self(user).events_.OnData(stream, View(data, size));
-    // An error is of a stream or a connection that is gone.
+    // An error means that the stream or the connection is gone.
     static_cast<void>(taken ? nghttp2_session_consume(session, stream, size)
                             : nghttp2_session_consume_connection(session, size));
     return 0;
@@ -278,7 +278,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
   Liveness::Watch watch(liveness_);
   events_.OnTurn();
   if (!watch.alive() || over_) return;
-  End(Unavailable("this is no HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
+  End(Unavailable("this is not HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
 }
 
 void Http2Session::SettleSoon() {

@@ -34,8 +34,8 @@ std::string_view ToString(Http2Error error);
 // those of its `first` bytes. Once it is over, calls do nothing.
 class Http2Session final : private ByteStream::Sink {
  public:
-  // What a body's owner has to send now: so many bytes were put into the buffer, then more, a wait
-  // for ResumeBody, the end of the stream, or trailers, which were submitted before this returned.
+  // What ReadBody gives: how many bytes it put into the buffer, and what follows them: more, a wait
+  // for ResumeBody, the end of the stream, or trailers, which it has submitted by then.
   struct BodyPiece {
     std::size_t bytes = 0;
     enum class Then { kMore, kWait, kEnd, kTrailers } then = Then::kMore;
@@ -68,15 +68,15 @@ class Http2Session final : private ByteStream::Sink {
     virtual void OnSessionEnd(const Status& status) = 0;
   };
 
-  // What differs between the two ends.
+  // The differences between the two ends.
   struct Options {
     enum class Side { kClient, kServer } side = Side::kClient;
     // Lets through what old grpc-go sends on unix sockets: a path as :authority.
     bool lax_messages = false;
     // Streams that a client may have open at a server; nghttp2 refuses more with REFUSED_STREAM.
     std::uint32_t streams_max = 100;
-    // What SETTINGS_MAX_HEADER_LIST_SIZE announces to the peer; advice only, the events' owner
-    // counts.
+    // The SETTINGS_MAX_HEADER_LIST_SIZE that is announced to the peer; advice only, the events'
+    // owner counts.
     std::uint32_t head_bytes_max = 64 * 1024;
     // How many bytes the peer may send ahead on one stream.
     std::uint32_t stream_window_bytes = 1024 * 1024;
@@ -128,9 +128,9 @@ class Http2Session final : private ByteStream::Sink {
   // One turn: act on the notes, send, act on what sending brought; ends the session when nothing is
   // left to say. May destroy this.
   void Settle();
-  // Until the stream has to keep a part of what it was given, or nothing is left.
+  // Sends until the stream has to keep a part of it, or nothing is left.
   Status SendBatches();
-  // The only end. May destroy this.
+  // Every session ends here. May destroy this.
   void End(const Status& status);
   // Sets the timer for the next PING, from the time something was last received.
   void WatchSilence();

@@ -49,7 +49,7 @@ void Connector::OnOutcome() {
 }
 
 void Connector::Finish(StatusOr<Fd> outcome) {
-  // Out of the member: it may destroy this.
+  // Moved out of the member: the call may destroy this.
   const Done done = std::move(done_);
   done(std::move(outcome));
 }

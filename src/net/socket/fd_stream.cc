@@ -27,7 +27,7 @@ class FdStream final : public ByteStream {
 
   void Write(std::string_view bytes) override {
     if (broken_) return;
-    // Behind what waits already, or the bytes would change places.
+    // New bytes go behind those that wait already, or they would change places.
     const std::size_t sent = unsent_.empty() ? SendSome(bytes) : 0;
     if (broken_ || sent == bytes.size()) return;
     const bool was_empty = unsent_.empty();

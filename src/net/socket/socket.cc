@@ -51,7 +51,7 @@ StatusOr<Fd> NewSocket(const SocketAddress& address) {
 // A server that is not there yet, or not any more, is a matter of trying again.
 Status ConnectError(int error, const SocketAddress& address) {
   const Status status = ErrnoStatus(error, fmt::format("connect to {}", ToString(address)));
-  // Time does not mend a mode; a person does.
+  // Trying again does not help with a socket's mode: a person has to change it.
   if (error == EACCES || error == EPERM) return status;
   return {Code::kUnavailable, status.message()};
 }
@@ -69,7 +69,7 @@ Status MakeWay(const std::string& path, const SocketAddress& address) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) return OkStatus();  // bind says what is wrong, if anything
   if (!S_ISSOCK(found.st_mode)) {
-    return AlreadyExists("{} exists and is no socket; remove it or choose another path", path);
+    return AlreadyExists("{} exists and is not a socket; remove it or choose another path", path);
   }
   // Checked by connecting: the file alone does not show whether anybody listens.
   ASSIGN_OR_RETURN(const bool taken, SomebodyListens(address));

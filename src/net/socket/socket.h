@@ -44,7 +44,7 @@ struct UnixListener {
 };
 
 // Replaces a socket file that nobody listens on; AlreadyExists when somebody does, or when the path
-// is no socket. `mode` is in place before anyone can connect. InvalidArgument for a path that is
+// is not a socket. `mode` is in place before anyone can connect. InvalidArgument for a path that is
 // too long; otherwise the system's error.
 StatusOr<UnixListener> ListenUnix(const std::string& path, unsigned mode);
 // Removes the file unless it has been replaced by another one: a successor that started in our
@@ -53,13 +53,13 @@ void RemoveSocketFile(const std::string& path, const UnixListener& listener);
 
 // Any interface's address, 0.0.0.0 and :: too. The system's error when the port is taken.
 StatusOr<Fd> ListenTcp(const SocketAddress& address);
-// What a listening socket is bound to, with its real port.
+// The address that a listening socket is bound to, with its real port.
 StatusOr<SocketAddress> BoundAddress(int fd);
 
 // The next connection, or nullopt when none waits (or one left before it was its turn).
 // ResourceExhausted when descriptors or memory are used up.
 StatusOr<std::optional<Fd>> AcceptNext(int listener);
-// nullopt for what is no unix socket.
+// nullopt for what is not a unix socket.
 std::optional<PeerCredentials> ReadPeerCredentials(int fd);
 // Whether an accept error is about our own limits (descriptors, memory) rather than one peer.
 bool IsOutOfResources(int error);

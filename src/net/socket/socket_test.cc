@@ -70,7 +70,7 @@ TEST(Socket, PlainFileInTheWayIsNotRemoved) {
   std::ofstream(path) << "precious";
   const Status status = ListenUnix(path, 0600).status();
   EXPECT_EQ(status.code(), Code::kAlreadyExists);
-  EXPECT_THAT(status.message(), HasSubstr("is no socket"));
+  EXPECT_THAT(status.message(), HasSubstr("is not a socket"));
   EXPECT_TRUE(Exists(path));
 }
 

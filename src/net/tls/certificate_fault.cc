@@ -40,13 +40,13 @@ std::string AddressText(const ASN1_OCTET_STRING* bytes) {
   char text[INET6_ADDRSTRLEN] = {};
   const int size = ASN1_STRING_length(bytes);
   const int family = size == 4 ? AF_INET : AF_INET6;
-  // Neither IPv4 nor IPv6.
+  // The address is neither IPv4 nor IPv6.
   if (size != 4 && size != 16) return "?";
   inet_ntop(family, ASN1_STRING_get0_data(bytes), text, sizeof(text));
   return text;
 }
 
-// Whom a certificate is for: its alternative names, as many as fit into a sentence.
+// The alternative names of a certificate, as many as fit into a sentence.
 std::string Names(const X509* certificate) {
   auto* found = static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));

@@ -72,7 +72,7 @@ Status UseCertificate(SSL_CTX* context, const std::string& certificate_pem,
   const Bio bio = Reader(key_pem);
   const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr));
   if (key == nullptr) {
-    return InvalidArgument("the key is no unencrypted private key in PEM: {}", LastError());
+    return InvalidArgument("the key is not an unencrypted private key in PEM: {}", LastError());
   }
   // The leaf comes first in the text; what follows is sent along for peers that know only the root.
   if (SSL_CTX_use_certificate(context, chain.front().get()) != 1) {
@@ -95,7 +95,10 @@ Status TrustAuthorities(SSL_CTX* context, const std::string& ca_pem) {
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
   if (ca_pem.empty()) {
     if (SSL_CTX_set_default_verify_paths(context) == 1) return OkStatus();
-    return FailedPrecondition("the system's certificate authorities: {}", LastError());
+    return FailedPrecondition(
+        "read the system's certificate authorities: {}; install the package ca-certificates, or "
+        "name a certificate authority (in a kubeconfig: certificate-authority)",
+        LastError());
   }
   ASSIGN_OR_RETURN(const std::vector<Certificate> authorities,
                    ReadCertificates(ca_pem, "certificate authority"));

@@ -1,5 +1,5 @@
-// What a TLS end is made of: certificates, keys and authorities from PEM texts. Internal to this
-// room; OpenSSL behind it. At least TLS 1.2 (RFC 9113, section 9.2), no renegotiation, no
+// Makes the context of a TLS end: certificates, keys and authorities from PEM texts. Internal to
+// this room; OpenSSL behind it. At least TLS 1.2 (RFC 9113, section 9.2), no renegotiation, no
 // compression, no passphrases.
 #pragma once
 

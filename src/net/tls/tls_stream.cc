@@ -29,7 +29,7 @@ bool IsIpAddress(const std::string& name) {
 Status AlertStatus(unsigned long error, const std::string& reason) {
   switch (ERR_GET_REASON(error)) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      return Unauthenticated("the peer asks for a client certificate, and there is none");
+      return Unauthenticated("the peer asks for a client certificate, and none is configured");
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
@@ -99,7 +99,7 @@ std::unique_ptr<TlsStream> TlsStream::Accept(std::unique_ptr<ByteStream> inner, 
 
 void TlsStream::ExpectPeer() {
   const bool number = IsIpAddress(peer_.name);
-  // RFC 6066, section 3: addresses are no server names.
+  // RFC 6066, section 3: addresses are not server names.
   if (!number && !peer_.name.empty()) SSL_set_tlsext_host_name(ssl_, peer_.name.c_str());
   if (peer_.skip_verification) return SSL_set_verify(ssl_, SSL_VERIFY_NONE, nullptr);
   SSL_set_verify(ssl_, SSL_VERIFY_PEER, Hooks::OnVerify);
@@ -143,7 +143,7 @@ void TlsStream::SendCipherText() {
 }
 
 void TlsStream::OnBytes(std::string_view bytes) {
-  // What follows a goodbye or a broken record is nobody's.
+  // What follows a goodbye or a broken record is ignored.
   if (ended_) return;
   // Memory takes all of it.
   BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
@@ -162,7 +162,7 @@ void TlsStream::OnClosed(const Status& status) {
   if (sink_ != nullptr) End(status);
 }
 
-// A goodbye, a broken record and the inner stream's end each are one, and may follow one another.
+// Called for a goodbye, a broken record and the inner stream's end; several may come.
 void TlsStream::End(const Status& status) {
   if (std::exchange(ended_, true)) return;
   sink_->OnClosed(status);
@@ -171,7 +171,7 @@ void TlsStream::End(const Status& status) {
 void TlsStream::Shake() {
   ERR_clear_error();
   const int outcome = SSL_do_handshake(ssl_);
-  // What reading makes us say: an alert, a key update, the answer to a goodbye.
+  // Sends what reading made OpenSSL write: an alert, a key update, the answer to a goodbye.
   SendCipherText();
   if (outcome == 1) {
     const unsigned char* name = nullptr;

@@ -18,7 +18,7 @@ struct ssl_st;
 
 namespace galen::net {
 
-// Whom a client expects.
+// The server that a client expects.
 struct TlsPeer {
   // A DNS name or an IP address, checked against the certificate's alternative names.
   std::string name;
@@ -46,7 +46,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   void SetSink(ByteStream::Sink& sink) override { sink_ = &sink; }
   // REQUIRES: the handshake is done.
   void Write(std::string_view bytes) override;
-  // A limit of cipher text, a little more than what was written.
+  // Counts cipher text, a little more than what was written.
   std::size_t unsent() const override { return inner_->unsent(); }
 
  private:
@@ -80,7 +80,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   Liveness liveness_;
 };
 
-// ---- Says in a sentence why a certificate was not accepted. Internal to this room.
+// ---- A sentence for why a certificate was not accepted. Internal to this room.
 
 // `error` is one of X509_V_ERR_…; `certificate` the one it is about, may be null; `expected_name`
 // is the name or IP address that the client asked for. Gives a sentence's end, "is signed by an

@@ -12,7 +12,7 @@ std::string KnownAs(const CheckedDevice& device, const std::string& placeholder)
   return known == device.known.end() ? "" : known->second;
 }
 
-// Whether both say so and mean another one: a card that took the place of the one that was checked.
+// Whether both are known and differ: another card took the place of the one that was checked.
 bool Contradict(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && a != b;
 }
@@ -58,7 +58,7 @@ void CheckResults::Load(const std::string& name, const FileStamp& stamp) {
   Known& known = known_[name];
   const StatusOr<std::string> text = files_->Read(directory_ + "/" + name);
   if (!text.ok() && text.status().code() != Code::kPermissionDenied) {
-    // The disk's trouble says nothing of the device: what was read before holds.
+    // An error of the disk says nothing about the device: the previous result holds.
     known.stamp.reset();
     if (!known.result) known.error = text.status().message();
     return Refuse(name, known, text.status());
@@ -80,26 +80,26 @@ void CheckResults::Load(const std::string& name, const FileStamp& stamp) {
 
 void CheckResults::Refuse(const std::string& name, Known& known, const Status& why) {
   if (std::exchange(known.complaint, why.message()) == why.message()) return;
-  // A reboot leaves the files of the time before; nothing is wrong with them.
+  // A reboot leaves the previous boot's files; nothing is wrong with them.
   const bool stale = why.code() == Code::kFailedPrecondition;
   parts_.metrics.Add("galen_active_checks_total", {{"verdict", stale ? "stale" : "refused"}});
   const std::string path = directory_ + "/" + name;
   if (stale) {
-    parts_.log.Info("a result of an active check counts no more",
+    parts_.log.Info("a result of an active check is stale",
                     {{"file", path}, {"why", why.message()}});
   } else {
-    parts_.log.Warning("a result of an active check is not believed",
+    parts_.log.Warning("a result of an active check is refused",
                        {{"file", path}, {"error", why.message()}});
   }
 }
 
 Status CheckResults::Believe(const CheckResult& result, const std::string& name) const {
   if (name != CheckResultFile(result.device, result.subject)) {
-    return InvalidArgument("it is about {} of {}, which has another name", ToString(result.subject),
-                           result.device);
+    return InvalidArgument("it is about the {} of {}, which belongs into another file",
+                           ToString(result.subject), result.device);
   }
   if (result.boot_id != boot_id_) {
-    return FailedPrecondition("it is of another start of this machine");
+    return FailedPrecondition("it is of another boot of this machine; check again");
   }
   if (result.ended > parts_.loop.WallNow() + kFutureMost) {
     return Status(Code::kOutOfRange,

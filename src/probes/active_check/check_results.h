@@ -1,5 +1,5 @@
-// What active checks left of a driver's devices, as a sign of each: "active-check", 1 while the
-// last one failed. Belongs to its loop.
+// The results that active checks left for a driver's devices, as one sign each: "active-check", 1
+// while the last one failed. Belongs to its loop.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace galen::probes {
 // ---- Files with results of active checks (docs/formats/check-result.md), read with the distrust
 // that belongs to what makes a device Unhealthy.
 
-// By which a file is seen to be replaced by another of its name, or written to.
+// Shows whether a file was written to, or replaced by another of its name.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::int64_t changed = 0;  // ctime in nanoseconds, which nobody sets at will
@@ -33,7 +33,7 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// Where they come from; the real one is the disk.
+// Where results come from; the real one is the disk.
 class ResultFiles {
  public:
   virtual ~ResultFiles() = default;
@@ -41,11 +41,12 @@ class ResultFiles {
   // look. Errors are those of the disk and of too many open files.
   virtual StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) = 0;
   // The text of a file that nobody but root and this process's user can have written.
-  // PermissionDenied says what speaks against it: its owner, its mode, or that it is no plain file.
+  // PermissionDenied says what speaks against it: its owner, its mode, or that it is not a plain
+  // file.
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
 };
 
-// The real ones.
+// Results on the disk.
 class DiskResultFiles final : public ResultFiles {
  public:
   StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) override;
@@ -56,9 +57,10 @@ inline constexpr std::string_view kActiveCheckSign = "active-check";
 
 class CheckResults final : public Probe {
  public:
-  // So long it is worth saying that a device passed.
+  // How long a check that passed is worth mentioning.
   static constexpr Duration kPassedHolds = std::chrono::hours(24 * 7);
-  // Clocks of this machine that jump back a little, as at its start.
+  // How far in the future a result may lie: this machine's clock may jump back a little, as at its
+  // start.
   static constexpr Duration kFutureMost = std::chrono::minutes(1);
 
   // Lent; they outlive the probe.
@@ -68,15 +70,15 @@ class CheckResults final : public Probe {
     Metrics& metrics;
   };
 
-  // `directory` need not be there. `boot_id` is that of the machine's present life: a result of
-  // another one counts for nothing.
+  // `directory` need not be there. `boot_id` is that of the present boot: a result of another boot
+  // does not count.
   CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::string directory,
                std::string boot_id);
 
-  // The devices from now on.
+  // Sets the devices from now on.
   void SetDevices(const std::vector<CheckedDevice>& devices);
   // A sign for each device. Its detail is the sentence of the check that failed, or says when one
-  // passed; "" where there is none to believe.
+  // passed; "" when no result counts.
   StatusOr<std::vector<Sign>> Observe() override;
 
  private:
@@ -88,13 +90,13 @@ class CheckResults final : public Probe {
     std::string complaint{};              // what the log said last
   };
 
-  // What could not be listed or read now stays as it was.
+  // Reads what has changed; what cannot be listed or read now stays as it was.
   void Refresh();
   void Load(const std::string& name, const FileStamp& stamp);
-  // Says in the log, once, and counts what speaks against it.
+  // Logs once, and counts, why a result does not count.
   void Refuse(const std::string& name, Known& known, const Status& why);
-  // FailedPrecondition: it is about another life of this machine. OutOfRange: it is of a time to
-  // come, which may come. InvalidArgument: it is about another device.
+  // FailedPrecondition: it is of another boot. OutOfRange: it ended in the future, and may count
+  // later. InvalidArgument: it is about another device.
   Status Believe(const CheckResult& result, const std::string& name) const;
   const CheckResult* Of(const CheckedDevice& device, CheckSubject subject) const;
   Sign SignOf(const CheckedDevice& device) const;

@@ -24,7 +24,7 @@ struct CloseDirectory {
 
 // Why nobody should believe what it says; "" when nothing speaks against it.
 std::string DoubtOf(const struct stat& file) {
-  if (!S_ISREG(file.st_mode)) return "it is no plain file";
+  if (!S_ISREG(file.st_mode)) return "it is not a plain file";
   if (file.st_uid != 0 && file.st_uid != ::geteuid()) {
     return fmt::format("user {} owns it, not root", file.st_uid);
   }
@@ -59,7 +59,7 @@ StatusOr<std::map<std::string, FileStamp>> DiskResultFiles::List(const std::stri
 }
 
 StatusOr<std::string> DiskResultFiles::Read(const std::string& path) {
-  // Neither a link to elsewhere nor a pipe that nobody writes to.
+  // Follows no link, and waits for no pipe.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "open " + path);
   struct stat file{};
@@ -67,7 +67,7 @@ StatusOr<std::string> DiskResultFiles::Read(const std::string& path) {
   if (const std::string doubt = DoubtOf(file); !doubt.empty()) {
     return PermissionDenied("{}: {}", path, doubt);
   }
-  // One byte more than a result has shows that it is none.
+  // One byte more than a result may have: a longer file is not a result.
   std::string text(kCheckResultBytesMax + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {

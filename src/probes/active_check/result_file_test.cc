@@ -127,7 +127,7 @@ TEST_F(ResultFileTest, FollowsNoLinkAndWaitsForNoPipe) {
   EXPECT_FALSE(files_.Read(directory_.Path("link.json")).ok());
   ASSERT_EQ(::mkfifo(directory_.Path("pipe.json").c_str(), 0600), 0);
   EXPECT_THAT(files_.Read(directory_.Path("pipe.json")).status().message(),
-              HasSubstr("it is no plain file"));
+              HasSubstr("it is not a plain file"));
 }
 
 TEST_F(ResultFileTest, SeesThatAFileIsAnother) {

@@ -34,7 +34,7 @@ CommandAnswer AnswerOfJson(const SignSpec& sign, const CommandEnd& end) {
   CommandAnswer answer{.value = end.number, .detail = OutputLine((*json)["message"].AsString())};
   if (const Json* value = json->Find("value")) {
     if (!value->is_number() || !std::isfinite(value->AsDouble())) {
-      return NoAnswer(source, "printed JSON whose value is no number");
+      return NoAnswer(source, "printed JSON whose value is not a number");
     }
     answer.value = value->AsDouble();
   }

@@ -76,7 +76,7 @@ TEST(CommandAnswer, JsonGivesAValueInThePlaceOfTheExitCode) {
 TEST(CommandAnswer, JsonThatIsNoneOrOutOfBoundsSaysNothing) {
   EXPECT_THAT(AfterExit(0, "fans turn", true).error, HasSubstr("printed no JSON object"));
   EXPECT_THAT(AfterExit(0, "[1]", true).error, HasSubstr("printed no JSON object"));
-  EXPECT_THAT(AfterExit(0, R"({"value": "91"})", true).error, HasSubstr("value is no number"));
+  EXPECT_THAT(AfterExit(0, R"({"value": "91"})", true).error, HasSubstr("value is not a number"));
   EXPECT_THAT(AfterExit(0, R"({"value": 255})", true).error,
               HasSubstr("gave 255, which is not a number from 0 to 100"));
   EXPECT_THAT(AfterExit(2, R"({"value": 1})", true).error, HasSubstr("exit code 2"));

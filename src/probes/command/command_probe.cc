@@ -9,7 +9,7 @@
 namespace galen::probes {
 namespace {
 
-// The command with its placeholders filled in, or the first that the device has not.
+// The command with its placeholders filled in, or the first that the device lacks.
 struct FilledCommand {
   std::vector<std::string> command{};
   std::string missing{};
@@ -35,9 +35,10 @@ std::string_view ResultOf(const CommandEnd& end, const CommandAnswer& answer) {
 CommandProbe::CommandProbe(Parts parts) : parts_(parts) {
   parts_.metrics.DeclareCounter("galen_check_runs_total",
                                 "Runs of commands that check devices, by check and result.");
-  parts_.metrics.DeclareCounter("galen_check_seconds_total", "How long these runs took, by check.");
+  parts_.metrics.DeclareCounter("galen_check_seconds_total",
+                                "Seconds that runs of checks took, by check.");
   parts_.metrics.DeclareCounter("galen_check_cpu_seconds_total",
-                                "What they used of the processor, by check.");
+                                "Processor time that runs of checks used, by check.");
   parts_.metrics.DeclareGauge("galen_checks_hanging",
                               "Commands that were killed and have not gone.");
   CountHanging();
@@ -66,7 +67,7 @@ void CommandProbe::Add(const SignSpec& sign, const CheckedDevice& device) {
                           .cpu = sign.command->cpu},
               .pace = CheckPace(sign.command->every)};
   if (!filled.missing.empty()) {
-    // Nothing could be run for it that would be about this device.
+    // Without the placeholder's value no command would be about this device.
     check.request.command.clear();
     Keep(check, {.error = fmt::format("the device has no {{{}}}", filled.missing)});
   }
@@ -136,7 +137,7 @@ void CommandProbe::OnEnd(const Key& key, std::uint64_t run, const CommandEnd& en
   check.report.cpu_of_all += end.cpu;
   ++check.report.runs;
   Keep(check, answer);
-  // A run that lasted is followed by another as late as that one's begin says, or at the next look.
+  // The next run counts from this one's begin, so it may be due already.
   BeginDue();
   if (sink_ != nullptr) sink_->OnSigns({Show(check)});
 }
@@ -156,7 +157,7 @@ std::vector<CommandReport> CommandProbe::Reports() const {
     }
     if (check.last) {
       report.says = check.last->error.empty() ? check.last->detail : check.last->error;
-      // A run that was killed and does not go has not ended, and says so.
+      // A killed run that hangs has not ended, but its error is known.
       if (!check.last->error.empty()) report.result = "unknown";
     }
     reports.push_back(std::move(report));
@@ -201,11 +202,11 @@ void CommandProbe::Keep(Check& check, const CommandAnswer& answer) {
   check.last = MakeSign(check, answer);
   if (was_unknown == !answer.error.empty()) return;
   if (was_unknown) {
-    parts_.log.Info("a check says again how its device is",
+    parts_.log.Info("a check answers again",
                     {{"device", check.device.name}, {"check", check.sign->name}});
   } else {
     parts_.log.Warning(
-        "a check does not say how its device is, which is unknown",
+        "a check gave no answer, its device is unknown",
         {{"device", check.device.name}, {"check", check.sign->name}, {"error", answer.error}});
   }
 }

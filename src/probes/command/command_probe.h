@@ -37,8 +37,9 @@ class CheckPace {
   Time due() const { return began_ ? *began_ + interval() : Time::min(); }
   Duration interval() const { return every_ * slowdown_; }
   void Begin(Time now) { began_ = now; }
-  // The run ended, or was killed at its timeout. One that used more than its share of the interval
-  // doubles that; one that would be within its share at half of it halves it.
+  // The run ended, or was killed at its timeout. A run that used more than its share of the
+  // interval doubles the interval; one that would be within its share at half the interval halves
+  // it.
   void End(Duration cpu, bool timed_out);
 
  private:
@@ -51,7 +52,7 @@ class CheckPace {
 // plugin's message by default (max_output_length).
 inline constexpr std::size_t kDetailBytesMax = 80;
 
-// What a run of a command says of its device: either a value or an error, never both.
+// The answer of one run of a command about its device: either a value or an error, never both.
 struct CommandAnswer {
   std::optional<double> value{};
   std::string detail{};  // printable, at most kDetailBytesMax; never empty beside a value
@@ -60,20 +61,21 @@ struct CommandAnswer {
   bool operator==(const CommandAnswer&) const = default;
 };
 
-// REQUIRES: `sign` has a command. What a command prints is trusted in nothing: a value out of the
-// sign's bounds is none.
+// REQUIRES: `sign` has a command. Nothing that a command prints is trusted: a value out of the
+// sign's bounds is an error.
 CommandAnswer AnswerOf(const SignSpec& sign, const CommandEnd& end);
 
 // For people and metrics.
 double SecondsOf(Duration time);
 
-// How one command stands for one device.
+// The state of one command for one device.
 struct CommandReport {
+  // What the command does now.
   enum class State {
     kWaiting,
     kRunning,
     kHanging,  // was killed and does not go
-    kOff,      // lacks what its device does not have
+    kOff,      // cannot run: its device lacks a placeholder's value
   };
   std::string check{}, device{};
   State state = State::kWaiting;
@@ -89,8 +91,8 @@ struct CommandReport {
 
 class CommandProbe final : public Probe {
  public:
-  // Runs of one check at a time, over all devices: 256 at once would be a load of their own. Those
-  // that were killed and do not go do not count.
+  // Runs of one check at a time, over all devices: 256 at once would be a load of their own. Killed
+  // runs that hang do not count.
   static constexpr int kRunsOfCheckMax = 4;
   // Runs of all checks at a time, likewise: all of them count against the driver's own memory.
   static constexpr int kRunsMax = 8;
@@ -111,7 +113,7 @@ class CommandProbe final : public Probe {
   // The devices to check from now on, each with a name of its own. What is known of those that stay
   // as they are stays.
   void SetDevices(const std::vector<CheckedDevice>& devices);
-  // Who gets what a command says as soon as it has ended.
+  // `sink` gets what a command says as soon as it has ended.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins what is due, without waiting for it, and gives what each command said last. One that did
   // not end yet for the first time is left out.
@@ -142,9 +144,10 @@ class CommandProbe final : public Probe {
   void NoteHanging(Check& check);
   void CountHanging();
   void Count(const Check& check, const CommandEnd& end, const CommandAnswer& answer);
-  // Keeps it as what the check says, and logs when it begins or ceases to be unknown.
+  // Takes `answer` as what the check says; logs when the check becomes unknown and when it no
+  // longer is.
   void Keep(Check& check, const CommandAnswer& answer);
-  // What is known of it, which must be something; from the second time on as shown again.
+  // The sign of the last answer; from the second time on as shown again. REQUIRES: there is one.
   static Sign Show(Check& check);
   Sign MakeSign(const Check& check, const CommandAnswer& answer) const;
 

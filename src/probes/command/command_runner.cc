@@ -19,7 +19,7 @@ namespace {
 
 // Groups of runs that ended whose processes the kernel does not let go.
 constexpr std::size_t kEndedGroupsMax = 64;
-// Looks at them after an end; later ones come with each run.
+// How often groups that stayed are looked at after an end; later each run looks at them.
 constexpr int kLooksMax = 50;
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 
@@ -47,11 +47,12 @@ class ProcessRunner final : public CommandRunner {
   void Finish(std::uint64_t id);
   // Puts it into a control group of its own, where there are any.
   void Group(std::uint64_t id, Process::Confinement& confinement);
-  // What its group saw, and the group's end.
+  // Reads which limits its group met, and ends the group.
   void TakeGroup(Running& running);
-  // Kills whatever is in the group, whichever session it is in, and removes it if that is all.
+  // Kills whatever is in the group, whichever session it is in, and removes the group; false when
+  // it stays.
   bool EndGroup(const std::string& group);
-  // The same for those that stayed.
+  // EndGroup for the groups that stayed.
   void EndLeftGroups();
   void LookAgain(int looks_left);
   void WarnOnce(const std::string& sentence, Log::Fields fields);
@@ -74,7 +75,7 @@ ProcessRunner::~ProcessRunner() {
     if (!running.group.empty()) EndGroup(running.group);
   }
   EndLeftGroups();
-  // Processes that are killed go a little later; who starts next removes their groups.
+  // Killed processes go a little later; the next process of the driver removes their groups.
   if (groups_) groups_->RemoveAll();
 }
 
@@ -109,8 +110,7 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
 void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
   if (!groups_ || !groups_->usable()) return;
   EndLeftGroups();
-  // One that cannot be ended keeps its group; with so many of them the machine is in no state to
-  // say more.
+  // Groups that cannot be ended stay; with so many of them no more are made.
   if (ended_groups_.size() >= kEndedGroupsMax) {
     WarnOnce(
         "control groups of commands that ended still have processes that cannot be killed: "
@@ -127,7 +127,7 @@ void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
   for (const Status& why : refused.why) {
     WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
   }
-  // Then it has the limits of each of its processes.
+  // Without a group, limits hold for each of its processes alone.
   if (!group.ok()) {
     WarnOnce("a command got no control group: each of its processes has limits of its own",
              {{"error", group.status().message()}});

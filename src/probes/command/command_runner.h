@@ -16,21 +16,21 @@
 
 namespace galen::probes {
 
-// What is kept of a command's standard output; the rest is read and dropped.
+// Bytes kept of a command's standard output; the rest is read and dropped.
 inline constexpr std::size_t kCommandOutputBytesMax = 4096;
-// One that prints more is killed: to read it without end would cost us the processor.
+// A command that prints more is killed: to read it without end would cost us the processor.
 inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
 
 // What all processes of a run may use together where there are control groups. Below what a process
-// may take without them (Process::Confinement): what runs out is the group's, which ends a command
-// and says so, and not its own malloc, after which its exit code says anything.
+// may take without them (Process::Confinement): so the group's limit is met first, which ends the
+// command and is reported, and not its own malloc, after which its exit code may mean anything.
 inline constexpr std::uint64_t kCommandMemoryBytesMax = std::uint64_t{256} << 20;
 // Processes and threads: Go starts one for each processor.
 inline constexpr int kCommandProcessesMax = 256;
 // Processors that a run may use: a check with many threads takes no more than one with one.
 inline constexpr double kCommandProcessorsMax = 1;
 
-// What to run.
+// A command and its bounds.
 struct CommandRequest {
   std::vector<std::string> command{};  // without a shell; the program by its whole path
   Duration timeout{};
@@ -57,7 +57,7 @@ struct CommandEnd {
   int number = 0;        // the exit code, or the signal that ended it
   std::string output{};  // the first kCommandOutputBytesMax, as they came
   std::string error{};   // why it could not be started
-  Duration cpu{};        // that it used
+  Duration cpu{};        // CPU time that it used
 
   bool operator==(const CommandEnd&) const = default;
 };
@@ -65,8 +65,8 @@ struct CommandEnd {
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
-  // `done` runs once, never within this call, when nothing of the command is left; not any more
-  // when the runner is destroyed before. A command that hangs in the kernel is killed in time, but
+  // `done` runs once, never within this call, when nothing of the command is left, and never
+  // after the runner was destroyed. A command that hangs in the kernel is killed in time, but
   // ends when the kernel lets it. Several may run at a time; who calls bounds how many.
   virtual void Run(CommandRequest request, std::function<void(const CommandEnd&)> done) = 0;
 };

@@ -22,7 +22,7 @@
 namespace galen::probes {
 namespace {
 
-// Both families of addresses, filled in.
+// An address of either family, filled in.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -53,7 +53,7 @@ StatusOr<SocketAddress> Pack(const ExporterAddress& address) {
                    .sin6_addr = {},
                    .sin6_scope_id = 0};
   if (::inet_pton(AF_INET6, address.host.c_str(), &six.sin6_addr) == 1) return Packed(six);
-  return InvalidArgument("'{}' is no address by number", Shown(address.host, 80));
+  return InvalidArgument("'{}' is not an address by number", Shown(address.host, 80));
 }
 
 // One exchange, with a deadline over all of it: a timer of the kernel's, so that no clock is asked.
@@ -126,17 +126,17 @@ StatusOr<std::string> Exchange::ReadAll() {
     if (count == 0) return all;
     all.append(buffer, static_cast<std::size_t>(count));
     if (all.size() > kExporterBytesMax) {
-      return ResourceExhausted("more than {} bytes", kExporterBytesMax);
+      return ResourceExhausted("the page has more than {} bytes", kExporterBytesMax);
     }
   }
 }
 
-// What stands behind the head of an answer of 200. A Content-Length that it says must have come.
+// The body of an answer of 200. If it has a Content-Length, all of that must have come.
 StatusOr<std::string> BodyOf(std::string answer) {
   const std::size_t end = answer.find("\r\n\r\n");
   const std::string_view line = std::string_view(answer).substr(0, answer.find("\r\n"));
   if (end == std::string::npos || !line.starts_with("HTTP/1.")) {
-    return Unavailable("the answer is no HTTP: '{}'", Shown(line, 80));
+    return Unavailable("the answer is not HTTP: '{}'", Shown(line, 80));
   }
   if (line.substr(std::min(line.find(' '), line.size())).substr(0, 5) != " 200 " &&
       !line.ends_with(" 200")) {

@@ -14,7 +14,7 @@ namespace galen::probes {
 // An exporter of 256 devices sends well below a megabyte; one that floods is not read on.
 inline constexpr std::size_t kExporterBytesMax = std::size_t{4} << 20;
 
-// What is sent: the request, with the headers that it needs. Pure.
+// The request that is sent, with the headers that it needs. Pure.
 std::string ExporterRequest(const ExporterAddress& address);
 
 // The body of an answer of 200. Blocks up to `timeout` in all, whatever the exporter does;

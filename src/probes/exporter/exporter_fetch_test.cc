@@ -54,7 +54,7 @@ TEST_F(ExporterFetchTest, AnyOtherAnswerIsAnError) {
   exporter_.Send("HTTP/1.0 503 Service Unavailable\r\n\r\nup 1\n");
   EXPECT_THAT(Fetch().status().message(), HasSubstr("503 Service Unavailable"));
   exporter_.Send("SSH-2.0-x\r\n");
-  EXPECT_THAT(Fetch().status().message(), HasSubstr("no HTTP: 'SSH-2.0-x'"));
+  EXPECT_THAT(Fetch().status().message(), HasSubstr("not HTTP: 'SSH-2.0-x'"));
 }
 
 TEST(ExporterFetch, NamesTheHostAsUrlsDo) {

@@ -11,7 +11,7 @@ ExporterProbe::ExporterProbe(Parts parts) : parts_(std::move(parts)) {
                                 "Pages that exporters were asked for, by exporter and result.");
   for (const ExporterSpec& spec : parts_.rules.exporters) {
     StatusOr<ExporterAddress> address = ParseExporterAddress(spec.url);
-    // The table was refused otherwise.
+    // The reader of the table refuses any other address.
     GALEN_CHECK(address.ok());
     exporters_.emplace(
         spec.name,
@@ -64,8 +64,8 @@ StatusOr<std::vector<Sign>> ExporterProbe::Observe() {
 void ExporterProbe::Begin(Exporter& exporter) {
   exporter.asked = true;
   exporter.next = parts_.loop.Now() + exporter.spec->every;
-  // It owns all that it touches: the probe may be gone when it returns. A page is read there, too,
-  // since one of megabytes takes a while.
+  // The work owns all that it touches: the probe may be gone when it returns. The page is read
+  // there, too, since megabytes take a while.
   auto work = [ask = parts_.fetch, address = exporter.address, timeout = exporter.spec->timeout,
                names = exporter.names, labels = exporter.labels]() -> StatusOr<MetricSamples> {
     ASSIGN_OR_RETURN(const std::string text, ask(address, timeout));
@@ -96,7 +96,7 @@ void ExporterProbe::NoteFetch(Exporter& exporter, const Status& status) {
     parts_.log.Info("exporter answers again", {{"exporter", name}, {"url", exporter.spec->url}});
   } else {
     parts_.log.Warning(
-        "exporter cannot be asked, what it says of devices grows old",
+        "exporter does not answer, its last values will go stale",
         {{"exporter", name}, {"url", exporter.spec->url}, {"error", status.message()}});
   }
 }
@@ -151,8 +151,8 @@ void ExporterProbe::TakeValue(const SignSpec& sign, const CheckedDevice& device,
     news.push_back(std::move(shown));
     return;
   }
-  // That the number can be read is news by itself; what it was before this process may be long
-  // over.
+  // The first number that can be read is news by itself; its event may have ended before this
+  // process began.
   if (in_doubt) {
     news.push_back(MakeSign(sign, device));
     news.back().absent = true;

@@ -24,8 +24,8 @@
 
 namespace galen::probes {
 
-// What a page says of one sign of one device: a value, an error, or neither, where the exporter
-// does not show the metric at all and the sign is optional.
+// One sign of one device on a page: a value, an error, or neither, where the exporter does not show
+// the metric at all and the sign is optional.
 struct MetricReading {
   std::optional<double> value{};
   std::string error{};
@@ -35,8 +35,7 @@ struct MetricReading {
 
 // Pure. REQUIRES: `sign` has a metric of `exporter`. A series must be the device's, or several that
 // say the same (of its instances, or of the Pods that share it): which of two values is right
-// nobody knows. A value that is none (NaN), a negative count or one out of the sign's bounds is an
-// error.
+// nobody knows. NaN, a negative count and a value out of the sign's bounds are errors.
 MetricReading ReadMetric(const SignSpec& sign, const ExporterSpec& exporter,
                          const MetricSamples& samples, const CheckedDevice& device);
 
@@ -64,7 +63,7 @@ class ExporterProbe final : public Probe {
   // The devices from now on, each with a name of its own. What is known of those that stay as they
   // are stays.
   void SetDevices(const std::vector<CheckedDevice>& devices);
-  // Who gets what a page says as soon as it has come.
+  // `sink` gets what a page says as soon as it has come.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins what is due, without waiting for it, and gives the last values, for the patience of
   // their exporter; from then on errors. A sign of which neither is known yet is left out.
@@ -83,7 +82,7 @@ class ExporterProbe final : public Probe {
   };
   // The sign's name, the device's name.
   using Key = std::pair<std::string, std::string>;
-  // What is known of one sign of one device.
+  // The present knowledge of one sign of one device.
   struct Known {
     Time good_at{};                    // the last value, or when it was first asked for
     std::optional<Sign> last{};        // of a reading or counter
@@ -101,7 +100,7 @@ class ExporterProbe final : public Probe {
   void TakeValue(const SignSpec& sign, const CheckedDevice& device, double value,
                  std::vector<Sign>& news);
   void NoteFetch(Exporter& exporter, const Status& status);
-  // The value while it is young enough, or the error; nothing in between.
+  // The value while it is young enough, then the error; nullopt while neither is known.
   std::optional<Sign> SignOf(const SignSpec& sign, const CheckedDevice& device);
   Sign MakeSign(const SignSpec& sign, const CheckedDevice& device) const;
   const ExporterSpec& SpecOf(const SignSpec& sign) const;

@@ -32,7 +32,7 @@ struct WantedLabel {
 
 struct WantedLabels {
   std::vector<WantedLabel> labels{};
-  std::string missing{};  // a placeholder that the device has not
+  std::string missing{};  // a placeholder that the device lacks
 };
 
 WantedLabels LabelsOf(const SignSpec& sign, const ExporterSpec& exporter,
@@ -64,7 +64,7 @@ std::string TextOfLabels(const std::vector<WantedLabel>& wanted) {
   return text;
 }
 
-// Why the value is none; "" when it is one.
+// Why the value cannot be used; "" when it can.
 std::string FaultOfValue(const SignSpec& sign, double value) {
   if (!std::isfinite(value)) return fmt::format("is {}", value);
   if (sign.kind == SignKind::kCounter && value < 0)

@@ -10,7 +10,7 @@
 namespace galen::probes {
 namespace {
 
-// More in a row than a kernel ever writes are no records: something that answers EINVAL for ever.
+// Too long records in a row; a kernel writes fewer, so it is a file that answers EINVAL for ever.
 constexpr int kTooLongInARowMax = 100;
 
 // A plain file, a directory and /dev/null can be read, but nothing says when there is more.
@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
     return status;
   }
   if (!CanBeWaitedFor(fd.get())) {
-    return InvalidArgument("{} is no kernel's log: give /dev/kmsg, or a pipe with its records",
+    return InvalidArgument("{} is not a kernel log: give /dev/kmsg, or a pipe with its records",
                            path);
   }
   return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));

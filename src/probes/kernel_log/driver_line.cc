@@ -23,9 +23,9 @@ std::optional<DriverLine> SplitLine(std::string_view text) {
                     text.substr(colon + 2)};
 }
 
-// Whether the record's properties prove that the line is of the device that its text names. A
-// device with a file in /dev has the number of that as DEVICE (c241:0), of which the name follows
-// only by the text: but the text of a record with properties begins as dev_printk begins it.
+// Whether the record's properties prove that the line is of the device that its text names. For a
+// device with a file in /dev, DEVICE is that file's number (c241:0), and only the text has the
+// name; but the text of a record with properties begins as dev_printk writes it.
 bool IsProven(const KernelRecord& record, const DriverLine& line, std::string_view subsystem) {
   if (subsystem == "pci") return AddressOfRecord(record) == line.device;
   const auto named = record.properties.find("SUBSYSTEM");
@@ -45,7 +45,7 @@ double ValueOf(const Pattern& pattern, std::string_view found) {
 std::vector<KernelFault> FaultsBySigns(const KernelRecord& record,
                                        const std::vector<SignSpec>& signs) {
   std::vector<KernelFault> faults;
-  // Whoever writes into /dev/kmsg has no properties to give.
+  // A process that writes into /dev/kmsg cannot add properties.
   if (record.facility != kFacilityKernel || record.properties.empty()) return faults;
   const std::optional<DriverLine> line = SplitLine(record.text);
   if (!line) return faults;

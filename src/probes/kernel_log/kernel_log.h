@@ -22,7 +22,7 @@
 
 namespace galen::probes {
 
-// ---- Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID,
+// ---- Finds the lines of the kernel's log that report a fault of a device: NVIDIA's XID and SXID,
 // PCIe's AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one
 // costs a device its health, so only what the kernel itself and root have written is looked at, and
 // of that nothing that a program can choose: its name, its file's name, its messages.
@@ -49,20 +49,20 @@ struct KernelFault {
 // dev_printk) name the device that its text names; root's lines have none.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
 
-// What the registers of an NVLink XID (74, and 144 to 150) mean, by NVIDIA's catalog.
+// The meaning of the registers of an NVLink XID (74, and 144 to 150), by NVIDIA's catalog.
 enum class NvlinkFault {
   kUnclear,   // none that the catalog knows, or text and registers disagree: the XID counts by
               // number
   kHardware,  // a part of the GPU is broken: only a reset helps
-  kLink,      // the link between two devices is: contacts, cables, the other end
-  kProgram,   // a program ended by it; XID 154 follows where a reset is needed
+  kLink,      // the link between two devices is broken: contacts, cables, the other end
+  kProgram,   // a program was ended; XID 154 follows where a reset is needed
   kIgnored,   // the catalog says to ignore it
 };
 // `rest` is a line of the kernel's log from the XID's number on. Pure; what programs are called may
 // stand in it and changes nothing.
 NvlinkFault DecodeNvlinkXid(std::int64_t xid, std::string_view rest);
-// The number of the NVLink that such a line is about; nullopt when it names none, in a form that
-// DecodeNvlinkXid does not read, and of other XIDs.
+// The number of the NVLink that such a line is about; nullopt when it names none, has a form that
+// DecodeNvlinkXid does not read, or is of another XID.
 std::optional<int> LinkOfNvlinkXid(std::int64_t xid, std::string_view rest);
 
 // The PCI device, with its function, that the kernel says a record is about: "0000:4b:00.1"; ""
@@ -105,7 +105,7 @@ class KernelLog {
     StateFile& state;
     KernelLogSource& source;
     SignSink& sink;
-    // Lines that it knows count beside those that FaultsIn knows.
+    // Its lines count beside those that FaultsIn knows.
     const RuleTable& rules;
   };
   // Where to begin when no state file says how far this boot's log was dealt with: at the oldest

@@ -133,7 +133,7 @@ TYPED_TEST(KernelLogContract, GivesEachRecordOnceInOrderAndThenNone) {
   this->Write("one");
   this->Write("two");
   EXPECT_THAT(this->TakeAll(), ElementsAre("one", "two"));
-  EXPECT_TRUE(this->end_.ok()) << "none now is no error";
+  EXPECT_TRUE(this->end_.ok()) << "none now is not an error";
   EXPECT_THAT(this->TakeAll(), IsEmpty());
   this->Write("three");
   EXPECT_THAT(this->TakeAll(), ElementsAre("three"));

@@ -19,8 +19,9 @@ constexpr std::uint32_t Bits(std::initializer_list<int> numbers) {
   return bits;
 }
 
-// One of the seven registers of XID 74. `follows` is what another fault brings about: beside other
-// bits those count, and alone nobody knows. A register without bits here says nothing.
+// One of the seven registers of XID 74. `follows` are bits that another fault brings about: beside
+// other bits these others count, and alone they mean kUnclear. A register without bits here says
+// nothing.
 struct Register74 {
   std::uint32_t hardware = 0, link = 0, ignored = 0, follows = 0;
 };
@@ -32,7 +33,7 @@ constexpr std::array<Register74, 7> kRegisters74 = {{
     {},
     {.hardware = Bits({0, 1, 2, 6, 13, 16, 17, 18, 19})},
     {.follows = Bits({16, 17, 18})},
-    // Those that are ignored are of corrected errors, past a threshold.
+    // Ignored bits mean corrected errors past a threshold.
     {.hardware = Bits({18, 19, 21, 22, 24, 25, 27, 28}), .ignored = Bits({20, 23, 26, 29})},
     {},
     {},
@@ -77,7 +78,7 @@ std::optional<std::uint32_t> HexWord(std::string_view text) {
   return word;
 }
 
-// Words between separators; nullopt where one is no word.
+// Words between separators; nullopt where one is not a word.
 std::optional<std::vector<std::uint32_t>> HexWords(std::string_view text,
                                                    std::string_view separator) {
   constexpr std::size_t kWordsMax = 16;  // the longest line has seven
@@ -138,7 +139,8 @@ NvlinkFault Decode74(std::string_view text) {
   }
   if (hardware) return NvlinkFault::kHardware;
   if (link) return NvlinkFault::kLink;
-  // The fault that others follow from is not seen: there is something that is not to be ignored.
+  // The fault that the set bits follow from is not among them: something happened that must not be
+  // ignored.
   return ignored && !follows ? NvlinkFault::kIgnored : NvlinkFault::kUnclear;
 }
 
@@ -195,7 +197,7 @@ NvlinkFault DecodeUnit(const Unit& unit, const Line& line) {
     const bool before = (line.words[0] & 0x3ff) == unit.before_r575;
     hardware = (line.words[0] & (before ? kRxPipeSevereBefore : kRxPipeSevereSince)) != 0;
   }
-  // Text and registers say the same, or one of them is not what we take it for.
+  // Text and registers must agree; otherwise one of them is not what we take it for.
   if (hardware != line.fatal) return NvlinkFault::kUnclear;
   if (hardware) return NvlinkFault::kHardware;
   return (word & unit.program) != 0 ? NvlinkFault::kProgram : NvlinkFault::kIgnored;

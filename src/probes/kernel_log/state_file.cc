@@ -9,10 +9,11 @@ namespace {
 constexpr std::size_t kStateBytesMax = std::size_t{64} << 20;
 
 StatusOr<Json> ParseState(const std::string& text) {
-  if (text.size() > kStateBytesMax) return InvalidArgument("{} bytes", text.size());
+  if (text.size() > kStateBytesMax)
+    return InvalidArgument("{} bytes, at most {} fit", text.size(), kStateBytesMax);
   ASSIGN_OR_RETURN(const Json state, Json::Parse(text));
   if (!state["bootId"].is_string() || !state["sections"].is_object()) {
-    return InvalidArgument("no bootId or no sections");
+    return InvalidArgument("bootId or sections are missing");
   }
   return state;
 }
@@ -50,7 +51,7 @@ Status StateFile::Flush() {
   if (!dirty_) return OkStatus();
   const Json state = Json::MakeObject({{"bootId", boot_id_}, {"sections", sections_}});
   const Status status = files_.WriteAtomically(path_, state.Dump());
-  // What could not be written stays due, whether or not anything changes.
+  // Sections that could not be written stay due, whether or not anything changes.
   dirty_ = !status.ok();
   if (status.ok() == failing_) {
     failing_ = !status.ok();

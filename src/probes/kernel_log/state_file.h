@@ -1,4 +1,4 @@
-// What a driver's probes must know after a restart, in one small file: which records of the
+// The state of a driver's probes that outlives a restart, in one small file: which records of the
 // kernel's log were dealt with, and the findings that came of them. Both are written at once, so
 // that a crash between them neither loses an event nor counts it twice. Another boot starts fresh:
 // the log does, and the hardware was reset. Belongs to its loop.
@@ -18,8 +18,9 @@ class StateFile {
   // Files and log are lent. `boot_id`: see ReadBootId.
   StateFile(FileSystem& files, Log& log, std::string path, std::string boot_id);
 
-  // Once, before Get. No file, or one of another boot, counts as none; one that cannot be read or
-  // understood is renamed to "*.broken", reported in the log, and counts as none.
+  // Call it once, before Get. A file that is missing or of another boot counts as empty; one that
+  // cannot be read or understood is renamed to "*.broken", reported in the log, and counts as
+  // empty.
   void Load();
   // Null when there is no such section.
   const Json& Get(std::string_view section) const { return sections_[section]; }

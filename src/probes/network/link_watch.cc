@@ -64,9 +64,9 @@ StatusOr<Fd> OpenSocket() {
   return fd;
 }
 
-// A socket stays in the namespace it was opened in, and a thread is in one of its own: one that
-// only opens the socket goes there and ends, so nobody has to come back. That would need rights
-// over the network we are in, which root of a user namespace on the machine's network does not have
+// A socket stays in the network namespace where it was opened, and each thread can be in another.
+// So a thread enters the namespace, opens the socket and ends: coming back would need rights over
+// our own network, which root of a user namespace on the machine's network does not have
 // (setns(2)).
 StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
   if (network_namespace.empty()) return OpenSocket();
@@ -130,7 +130,7 @@ void LinkWatch::Read() {
     if (size <= 0) break;
     for (LinkMessage& message :
          ParseLinkMessages({buffer.data(), static_cast<std::size_t>(size)})) {
-      // A name that is missing may be any.
+      // A missing name may be any interface's.
       if (message.name.empty()) lost = true;
       names.push_back(std::move(message.name));
     }

@@ -56,7 +56,7 @@ void SetNumber(Sign& sign, const StatusOr<std::string>& text) {
   } else if (const std::optional<std::int64_t> number = ParseInteger(*text)) {
     sign.value = static_cast<double>(*number);
   } else {
-    sign.error = fmt::format("'{}' is no number", Printable(CutText(ToValidUtf8(*text), 40)));
+    sign.error = fmt::format("'{}' is not a number", Printable(CutText(ToValidUtf8(*text), 40)));
   }
 }
 
@@ -145,7 +145,7 @@ Sign NetworkProbe::MakeSign(const NetworkInterface& nic, std::string_view name) 
 
 void NetworkProbe::ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs) {
   Sign present = MakeSign(nic, "present");
-  // Every interface has flags, so a file that is missing means an interface that is.
+  // Every interface has flags: no such file means that the interface is gone.
   const StatusOr<std::string> flags = ReadFile(nic.interface, "flags");
   const bool gone = flags.status().code() == Code::kNotFound;
   present.value = gone ? 0.0 : 1.0;
@@ -189,7 +189,7 @@ void NetworkProbe::ReadCarrier(const NetworkInterface& nic, std::vector<Sign>& s
 }
 
 void NetworkProbe::ReadSpeed(const NetworkInterface& nic, std::vector<Sign>& signs) {
-  // Virtual cards have no speed: they refuse to be read, or say -1. That is no fault.
+  // Virtual cards have no speed: they refuse to be read, or say -1. That is not a fault.
   const StatusOr<std::string> text = ReadFile(nic.interface, "speed");
   const std::optional<std::int64_t> speed = text.ok() ? ParseInteger(*text) : std::nullopt;
   if (!speed || *speed <= 0) return;

@@ -1,5 +1,5 @@
 // Network interfaces as devices, read from sysfs (carrier, speed and error counters) and watched.
-// Which ones is said by patterns like "eth*". Belongs to its loop.
+// Patterns like "eth*" select them. Belongs to its loop.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace galen::probes {
 
-// What stays of an interface, whatever it shows.
+// The lasting facts of an interface.
 struct NetworkInterface {
   std::string device{};       // a DNS label: "eth0-100" for eth0.100
   std::string interface{};    // "eth0.100"
@@ -33,6 +33,7 @@ struct NetworkInterface {
 // Looks at the interfaces that its patterns name. Belongs to its loop.
 class NetworkProbe final : public Probe {
  public:
+  // Which interfaces are devices, and where they are read.
   struct Options {
     std::string sysfs_root = "/sys";
     std::vector<std::string> patterns{};  // shell patterns; "lo" is never meant
@@ -91,7 +92,7 @@ std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram);
 // Belongs to its loop.
 class LinkWatch {
  public:
-  // `on_change` gets the names that something was said of, a name perhaps more than once; empty:
+  // `on_change` gets the names in the messages, a name perhaps more than once; empty:
   // messages were lost, look at all. It runs on the loop. `network_namespace` is a file that stands
   // for one ("/proc/1/ns/net"; entering it takes CAP_SYS_ADMIN), or "" for the one that the process
   // is in. Errors are those of socket(2), setns(2) and bind(2). `loop` is lent; destroying the

@@ -132,7 +132,7 @@ TEST_F(NetworkProbeTest, WhatCannotBeReadOrUnderstoodIsAnErrorAndNoValue) {
   Write("eth0", "statistics/tx_errors", "");
   NetworkProbe probe = Probe({"eth0"});
   const auto signs = Signs(probe);
-  EXPECT_THAT(signs.at("carrier").error, HasSubstr("is no number"));
+  EXPECT_THAT(signs.at("carrier").error, HasSubstr("is not a number"));
   EXPECT_EQ(signs.at("carrier").error.find('\x1b'), std::string::npos);
   EXPECT_NE(signs.at("tx-errors").error, "");
   EXPECT_EQ(signs.at("rx-errors").error, "");

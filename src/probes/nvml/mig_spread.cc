@@ -33,8 +33,8 @@ std::vector<Sign> MigSpread::Spread(std::vector<Sign> signs) const {
       continue;
     }
     const std::vector<MigInstance>& instances = cut->second.instances;
-    // One that names an instance that is not known, as one made since the last look, may be about
-    // any of them: a fault of the hardware is never nobody's.
+    // An event of an unknown instance, such as one made since the last look, may be about any of
+    // them: a fault of the hardware must not be lost.
     const bool known = std::ranges::any_of(
         instances, [&](const MigInstance& each) { return IsAbout(each, sign.part); });
     for (const MigInstance& instance : instances) {

@@ -1,4 +1,4 @@
-// What GPUs show, as what the devices that programs get show: the MIG instances of a GPU in the
+// Turns signs of GPUs into signs of the devices that programs get: a GPU's MIG instances in the
 // place of the GPU.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace galen::probes {
 
-// A device that a GPU is given to programs as.
+// A MIG instance as a device.
 struct MigInstance {
   std::string device{};
   unsigned gpu_instance = 0, compute_instance = 0;
@@ -19,15 +19,15 @@ struct MigInstance {
   bool operator==(const MigInstance&) const = default;
 };
 
-// Passes signs of GPUs on. Of one that is cut into instances a sign is one of each of them, since
-// heat, memory and links are the whole GPU's; an event that names an instance (Sign::part) is that
-// one's alone, where it is known, else of all. Belongs to its loop.
+// Passes signs of GPUs on. A sign of a GPU that is cut into instances becomes one of each instance,
+// since heat, memory and links are the whole GPU's; an event that names a known instance
+// (Sign::part) is that instance's alone. Belongs to its loop.
 class MigSpread final : public SignSink {
  public:
   // `sink` is lent and outlives the spread.
   explicit MigSpread(SignSink& sink) : sink_(sink) {}
 
-  // From now on; of a GPU without an entry signs are its own.
+  // How GPUs are cut from now on; a GPU without an entry keeps its signs.
   struct Cut {
     std::vector<MigInstance> instances{};
     bool whole = false;  // the GPU is a device, too, and all of its signs are its own as well
@@ -37,7 +37,7 @@ class MigSpread final : public SignSink {
   void SetCuts(std::map<std::string, Cut> cuts) { cuts_ = std::move(cuts); }
 
   void OnSigns(std::vector<Sign> signs) override;
-  // The same of signs that are asked for.
+  // The signs, spread as OnSigns does it.
   std::vector<Sign> Spread(std::vector<Sign> signs) const;
 
  private:

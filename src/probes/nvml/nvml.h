@@ -18,7 +18,7 @@ namespace galen::probes {
 // More GPUs in one machine would be the answer of something broken; further ones are left out.
 inline constexpr unsigned kNvmlGpusMax = 1024;
 
-// And MIG instances of one GPU; NVML's GPUs of today have seven.
+// MIG instances of one GPU; today's GPUs have up to seven.
 inline constexpr unsigned kNvmlPartitionsMax = 64;
 
 // A MIG device: a compute instance in a GPU instance, which programs get in the place of a GPU.
@@ -32,7 +32,7 @@ struct NvmlPartition {
   bool operator==(const NvmlPartition&) const = default;
 };
 
-// What stays of a GPU while its machine runs; its MIG mode and instances may change.
+// The facts of a GPU that last while its machine runs; its MIG mode and instances may change.
 struct NvmlGpu {
   void* handle = nullptr;      // NVML's own; valid until the library is closed
   std::string uuid{};          // "GPU-7d4b…", the one thing that is the same after a reboot
@@ -43,7 +43,7 @@ struct NvmlGpu {
   std::optional<std::uint64_t> memory{};  // bytes, where they are known
   bool is_partitioned = false;            // MIG is on: programs get parts of it, never the whole
   bool is_mode_unknown = false;           // nothing has said yet whether it is
-  // Those there were when it was looked at; they may be made and destroyed at any time.
+  // The instances of the last look; they may be made and destroyed at any time.
   std::vector<NvmlPartition> partitions{};
   // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.
   std::string error{};
@@ -61,7 +61,7 @@ struct NvmlXid {
   bool operator==(const NvmlXid&) const = default;
 };
 
-// What one read covers: the InfoROM is in flash memory, which is not read at each poll.
+// The extent of a read: the InfoROM is in flash memory, which is not read at each poll.
 enum class NvmlDepth { kPoll, kAll };
 
 // Every call may block, for ever if the GPU's firmware hangs (the kernel module waits in D state),

@@ -25,7 +25,7 @@ inline constexpr int kGpuIsLost = 15;
 inline constexpr int kResetRequired = 16;
 inline constexpr int kVersionMismatch = 18;  // NVML_ERROR_LIB_RM_VERSION_MISMATCH
 
-// What texts fit in: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE and
+// Sizes of texts: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE and
 // NVML_DEVICE_SERIAL_BUFFER_SIZE are 96, 96 and 30.
 inline constexpr unsigned kTextSize = 96;
 
@@ -73,7 +73,7 @@ inline constexpr unsigned kFieldLinkSymbolErrorRate = 222;     // SYMBOL_BER
 inline constexpr unsigned long long kErrorRateExponent = 0xff;  // mask
 inline constexpr unsigned kErrorRateMantissaShift = 8;
 inline constexpr unsigned long long kErrorRateMantissa = 0xf;  // mask, once shifted
-// What it is while there were no errors: the smallest that the form holds.
+// The rate while there were no errors: the smallest that can be packed.
 inline constexpr unsigned long long kErrorRateNone = 255;  // exponent
 
 // nvmlGpuFabricInfo_t.

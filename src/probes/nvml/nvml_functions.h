@@ -61,7 +61,7 @@ struct NvmlFunctions {
 std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
                      nvml::Device device);
 
-// The same with NVML's result; `text` stays where it is not kSuccess.
+// NVML's result; `text` changes only with kSuccess.
 int NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function, nvml::Device device,
              std::string& text);
 

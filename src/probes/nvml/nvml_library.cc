@@ -151,7 +151,7 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
   }
   auto functions = std::make_unique<NvmlFunctions>(loaded);
   if (!functions->init || !functions->count || !functions->by_index) {
-    return NotFound("load NVML: {} is no NVML: it lacks nvmlInit_v2", path);
+    return NotFound("load NVML: {} is not NVML: it lacks nvmlInit_v2", path);
   }
   const int result = functions->init();
   // A driver that ended here could neither say why, nor unprepare claims of Pods that end.
@@ -169,7 +169,7 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
 
 bool NvmlLibrary::Ready() {
   if (ready_ || trying_.test_and_set()) return ready_;
-  // Asked again: the one who tried before may have ended in between.
+  // Looked at again: the thread that tried before may have ended in between.
   ready_ = ready_ || functions_->init() == nvml::kSuccess;
   trying_.clear();
   return ready_;
@@ -183,7 +183,7 @@ Sign NvmlLibrary::Mismatch() const {
             .value = named(module_().version),
             .raw = "NVML: " + NvmlErrorText(nvml::kVersionMismatch),
             .expected_text = named(version_)};
-  // NVML knows better than names of files, which may have been exchanged.
+  // NVML knows better than the names of files, which may have been replaced.
   if (ValueText(sign) == sign.expected_text) sign.expected_text = "of another version";
   return sign;
 }
@@ -239,7 +239,7 @@ StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
 
 Status NvmlLibrary::Subscribe() {
   if (!Ready()) return Unavailable("{}", NvmlErrorText(nvml::kVersionMismatch));
-  // None were found while the versions did not match.
+  // No GPUs were found while the versions did not match.
   if (uuids_.empty()) RETURN_IF_ERROR(Gpus().status());
   if (functions_->event_set(&events_) != nvml::kSuccess) {
     events_ = nullptr;

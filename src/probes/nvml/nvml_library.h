@@ -35,7 +35,7 @@ class NvmlLibrary final : public Nvml {
   using LookAtModule = std::function<NvmlModule()>;
 
   // Loads and initialises the library: a path, or a name that the dynamic linker looks for. Blocks.
-  // NotFound: there is no such library, or it is none of NVML; FailedPrecondition: NVIDIA's kernel
+  // NotFound: there is no such library, or it is not NVML; FailedPrecondition: NVIDIA's kernel
   // module is not loaded. Both say what to do.
   // A module of another version is no error where `module` shows its GPUs: until both match, Gpus
   // are those of the module, and Read shows nothing but the two versions ("kernel-module").
@@ -65,7 +65,7 @@ class NvmlLibrary final : public Nvml {
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
   const LookAtModule module_;
-  // Asked and set by the thread of each GPU.
+  // Read and set by the thread of each GPU.
   std::atomic<bool> ready_;
   std::atomic_flag trying_;  // one of them initialises, which may take seconds
   // Only the thread that waits for XIDs touches these, after Gpus() was called.

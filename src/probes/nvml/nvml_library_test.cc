@@ -274,7 +274,7 @@ TEST_F(NvmlLibraryTest, AModuleThatWasExchangedBelowTheLibraryIsAllThatAGpuShows
 TEST_F(NvmlLibraryTest, WhatCannotBeLoadedSaysWhatToDo) {
   EXPECT_THAT(NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1", {}).status().message(),
               HasSubstr("is NVIDIA's driver installed, and --nvml right?"));
-  EXPECT_THAT(NvmlLibrary::Open("libz.so.1", {}).status().message(), HasSubstr("is no NVML"));
+  EXPECT_THAT(NvmlLibrary::Open("libz.so.1", {}).status().message(), HasSubstr("is not NVML"));
   Answer("init 9\n");
   const Status refused =
       NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [this] { return module_; }).status();

@@ -8,7 +8,7 @@
 namespace galen::probes {
 namespace {
 
-// What follows "KEY:" and spaces in a file of lines; "" when no line has it.
+// The text after "KEY:" and spaces in a file of lines; "" when no line has it.
 std::string ValueOf(std::string_view text, std::string_view key) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

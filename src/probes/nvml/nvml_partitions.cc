@@ -20,14 +20,15 @@ std::string ProfileOf(std::string_view name) {
   return begin == std::string_view::npos ? "" : std::string(name.substr(begin + kBegin.size()));
 }
 
-// What this kind of GPU or library never says; any other failure may be over at the next look.
+// Whether this kind of GPU or library never says it; any other failure may be over at the next
+// look.
 bool IsNeverSaid(int result) {
   return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
          result == nvml::kInvalidArgument || result == nvml::kNoPermission;
 }
 
-// Puts into `partition` what NVML says of one. kSuccess, or why it is not known: kNotFound of one
-// that is destroyed meanwhile; of a GPU that is lost each call fails, and its instances are there.
+// Fills `partition` from NVML. kSuccess, or why it is not known: kNotFound for an instance that was
+// destroyed meanwhile. Every call fails for a GPU that is lost, but its instances are still there.
 int Describe(const NvmlFunctions& call, nvml::Device handle, NvmlPartition& partition) {
   int result = NvmlText(call.uuid, handle, partition.uuid);
   if (result == nvml::kSuccess) result = call.gpu_instance(handle, &partition.gpu_instance);
@@ -45,8 +46,8 @@ int Describe(const NvmlFunctions& call, nvml::Device handle, NvmlPartition& part
   return nvml::kSuccess;
 }
 
-// One that the module alone has shown, while the versions did not match, has none yet; nullptr:
-// NVML does not give it now.
+// The GPU's handle. One that the module alone has shown, while the versions did not match, has none
+// yet; nullptr: NVML does not give it now.
 nvml::Device HandleOf(const NvmlFunctions& call, const NvmlGpu& gpu) {
   nvml::Device handle = gpu.handle;
   if (handle != nullptr) return handle;

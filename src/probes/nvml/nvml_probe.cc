@@ -117,7 +117,7 @@ void NvmlProbe::TakePartitions(Gpu& gpu) {
   const auto now = std::exchange(gpu.partitions, std::nullopt);
   if (now && *now != gpu.gpu.partitions) {
     parts_.log.Info(
-        "the MIG instances of a GPU are others now",
+        "the MIG instances of a GPU have changed",
         {{"device", gpu.device}, {"before", gpu.gpu.partitions.size()}, {"now", now->size()}});
     gpu.gpu.partitions = *now;
     changed = true;
@@ -169,8 +169,7 @@ void NvmlProbe::KeepNews(Gpu& gpu, std::vector<Sign>& signs) {
   if (gpu.events.contains("gpu-lost")) return;
   const auto asked = before.find("recovery-action");
   if (asked == before.end() || asked->second == 0 || gpu.events.contains("recovery-action")) return;
-  // Nothing takes the request back but a read that could have shown it; its error is one that did
-  // not.
+  // Only a read that could have shown the request takes it back; a read with an error could not.
   if (IsShown(signs, "nvml") || IsShown(signs, "kernel-module") ||
       IsShown(signs, "recovery-action")) {
     gpu.events.insert(*asked);

@@ -26,7 +26,7 @@ class NvmlProbe final : public Probe {
     Loop& loop;
     Log& log;
     Nvml& nvml;
-    // A queue of its own for whom it is called.
+    // Makes the queue of one GPU, or of the XIDs.
     std::function<std::unique_ptr<DiskQueue>()> make_queue;
   };
   // A call that takes longer is taken for hung: its GPU is Unknown until it returns. A healthy GPU
@@ -38,9 +38,9 @@ class NvmlProbe final : public Probe {
   // `gpus` by the names of their devices.
   NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus);
 
-  // What was read goes to `readings` when it comes, XIDs to `xids`, both from the loop. Once;
-  // both outlive the probe. `partitions_changed` is called when a GPU's MIG mode or instances are
-  // others.
+  // Readings go to `readings` when they come, XIDs to `xids`, both from the loop. Call it once;
+  // both outlive the probe. `partitions_changed` is called when a GPU's MIG mode or instances have
+  // changed.
   void Start(SignSink& readings, SignSink& xids, std::function<void()> partitions_changed = {});
   // The GPU, with its MIG mode and instances as they were last seen; REQUIRES: there is such a
   // device.
@@ -56,7 +56,7 @@ class NvmlProbe final : public Probe {
     std::optional<Time> began;  // of the read under way
     std::optional<Time> deep;   // when its InfoROM was looked at
     std::vector<Sign> signs;    // the read's, written by its thread while `began`
-    // Likewise: whether it is cut into MIG instances, and of one that is these.
+    // Likewise: whether it is cut into MIG instances, and into which.
     std::optional<bool> partitioned;
     std::optional<std::vector<NvmlPartition>> partitions;
     double links_up = 0;  // the most NVLinks that were up
@@ -71,8 +71,8 @@ class NvmlProbe final : public Probe {
   void TakePartitions(Gpu& gpu);
   // Whether the GPU's mode is another than it was.
   bool TakeMode(Gpu& gpu);
-  // Leaves of what NVML shows at each read, and the table takes as events, what is new; a recovery
-  // that is asked for no more is one of value 0.
+  // Keeps only what is new among signs that NVML shows at each read and the table takes as events;
+  // a recovery action that is no longer asked for is an event of value 0.
   static void KeepNews(Gpu& gpu, std::vector<Sign>& signs);
   // Adds that versions match again, once.
   static void EndMismatch(Gpu& gpu, std::vector<Sign>& signs);

@@ -18,7 +18,7 @@ namespace {
 // GT/s of a lane, by PCIe's generation.
 constexpr std::array<double, 7> kLaneSpeeds = {0, 2.5, 5, 8, 16, 32, 64};
 
-// What this GPU, its kind or its driver does not have.
+// Whether this GPU, its kind or its driver does not have the value.
 bool IsMissing(int result) {
   return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
          result == nvml::kInvalidArgument;
@@ -37,7 +37,7 @@ class Signs {
     if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return false;
   }
-  // The same of what nothing can be read without: that it is missing is an error, too.
+  // As Has, for what nothing can be read without: that it is missing is an error, too.
   bool Needs(int result, const char* name) {
     if (IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return Has(result, name);
@@ -53,19 +53,19 @@ class Signs {
   bool Shows(std::string_view name) const {
     return std::ranges::find(signs_, name, &Sign::name) != signs_.end();
   }
-  // What a library reads of a module of another version means nothing.
+  // Values that a library reads of a module of another version mean nothing.
   bool mismatch() const { return mismatch_; }
 
   // Nothing else counts of a GPU that is lost, and nothing else is known of one that needs a reset.
   std::vector<Sign> Take() && {
     if (lost_) return {{.name = "gpu-lost", .value = 1.0, .raw = "NVML: the GPU is lost"}};
     if (needs_reset_) {
-      // What the field says beside it is older, or not set by such a GPU.
+      // The field's value is older, or such a GPU does not set it.
       std::erase_if(signs_, [](const Sign& sign) { return sign.name == "recovery-action"; });
       signs_.push_back(
           {.name = "recovery-action", .value = 1.0, .raw = "NVML: the GPU needs a reset"});
     }
-    // Silence about everything is no health.
+    // A GPU that shows nothing at all is not taken for healthy.
     if (!answered_ && signs_.empty()) {
       return {{.name = "nvml", .error = "it supports nothing of what is read of a GPU"}};
     }
@@ -77,7 +77,7 @@ class Signs {
   bool lost_ = false, needs_reset_ = false, mismatch_ = false, answered_ = false;
 };
 
-// Against the limits of this very GPU; against those of the table only where it has none.
+// Compares with the limits of this very GPU; with those of the table only where it has none.
 void ReadTemperature(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned celsius = 0, limit = 0;
   if (!signs.Has(call.temperature(gpu, nvml::kTemperatureOfGpu, &celsius), "temperature")) return;
@@ -228,8 +228,8 @@ double ErrorRateIn(const nvml::FieldValue& field) {
   return static_cast<double>(mantissa) / std::pow(10.0, static_cast<double>(exponent));
 }
 
-// What NVML counts of each link since NVLink 5, in the place of the counters above: those of all
-// links are added up, of error rates the worst counts.
+// A counter that NVML has for each link since NVLink 5, in the place of the counters above: those
+// of all links are added up, of error rates the worst counts.
 struct LinkField {
   unsigned id;
   const char* sign;
@@ -280,7 +280,7 @@ void ReadLinkFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
     }
   }
   const int all = call.field_values(gpu, static_cast<int>(values.size()), values.data());
-  // A library or GPU that refuses the call as a whole has said so of the fields above.
+  // Refused as a whole, as by the library or the GPU: the fields that were read before show it.
   if (all != nvml::kSuccess) return;
   for (const LinkField& field : kLinkFields) {
     if (!signs.Shows(field.sign)) AddLinkField(field, values, signs);
@@ -303,7 +303,7 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   const NvmlFunctions& call = *functions_;
   Signs signs;
   nvml::Device handle = gpu.handle;
-  // It was found by the module alone, while the versions did not match.
+  // The GPU was found by the module alone, while the versions did not match.
   if (handle == nullptr &&
       !signs.Needs(call.by_address(gpu.pci_address.c_str(), &handle), "nvml")) {
     if (signs.mismatch()) return {Mismatch()};

@@ -1,4 +1,4 @@
-// The same XID comes by NVML's events and by the kernel's log: it counts once.
+// Merges the XIDs of NVML's events and of the kernel's log: one that comes by both counts once.
 #pragma once
 
 #include <deque>
@@ -13,16 +13,17 @@
 
 namespace galen::probes {
 
-// Passes signs of two sources on; of an XID that both bring the first one. Two of one source are
-// two: a GPU may have the same fault again within a second. What a GPU asks for counts by NVML
-// alone where NVML says it, because only NVML takes it back. An XID 74 of NVML waits a moment for
-// the log's line, which alone says what it means (nvlink-hardware, …). Belongs to its loop.
+// Passes on the signs of two sources; an XID that both bring counts once, by the first. Two from
+// one source are two: a GPU may have the same fault again within a second. What a GPU asks for
+// counts by NVML alone where NVML says it, because only NVML takes it back. An XID 74 of NVML waits
+// a moment for the log's line, which alone says what it means (nvlink-hardware, …). Belongs to its
+// loop.
 class XidMerger {
  public:
   // How far apart the two sources may be. The kernel module logs and notifies within milliseconds;
   // a log that is read after a restart is older, and NVML does not repeat what was before.
   static constexpr Duration kWindow = std::chrono::seconds(5);
-  // For so long the log's line is waited for. Without a log each such XID comes later by it.
+  // How long such an XID waits for the log's line. Without a log each comes that much later.
   static constexpr Duration kHold = std::chrono::seconds(1);
 
   // Lent; they outlive the merger.
@@ -32,6 +33,7 @@ class XidMerger {
   SignSink& kernel_log() { return kernel_log_; }
 
  private:
+  // Where one of the two sources puts its signs.
   class Inlet final : public SignSink {
    public:
     explicit Inlet(XidMerger& merger) : merger_(merger) {}
@@ -56,9 +58,9 @@ class XidMerger {
   bool Hold(const Inlet& by, const Sign& sign);
   // Passes on what has waited long enough.
   void LetGo();
-  // Whether it counts by another sign that came or comes.
+  // Whether another sign, before or after it, counts in its place.
   bool IsLeftOut(const Inlet& by, const Sign& sign);
-  // Whether the other source brought it before; that one is used up then.
+  // Whether the other source brought it before; that one then covers no other.
   bool IsSecond(const Inlet& by, const Sign& sign);
 
   Loop& loop_;
@@ -66,7 +68,7 @@ class XidMerger {
   Inlet nvml_{*this}, kernel_log_{*this};
   // By device and number; what is older than the window goes when the next of its kind comes.
   std::map<std::pair<std::string, double>, std::deque<Seen>> seen_;
-  std::set<std::string> says_recovery_;  // devices of which NVML says it
+  std::set<std::string> says_recovery_;  // devices whose recovery action NVML reports
   std::deque<Held> held_;                // in the order in which they came
   Timer let_go_;
 };

@@ -38,9 +38,10 @@ constexpr std::string_view kSignFields[] = {"device",   "name",  "value", "unit"
                                             "detail",   "raw",   "error", "expectedText",
                                             "expected", "absent"};
 
-// What a person who wrote it by hand got wrong: nothing of a sign may be passed over.
+// Refuses whatever is wrong in a sign that a person wrote by hand: nothing of it may be passed
+// over.
 Status CheckSign(const Json& json) {
-  if (!json.is_object()) return InvalidArgument("is no object");
+  if (!json.is_object()) return InvalidArgument("is not an object");
   for (const auto& [field, value] : json.members()) {
     if (std::ranges::find(kSignFields, field) == std::end(kSignFields)) {
       return InvalidArgument("has an unknown field {}; these are known: {}", Shown(field),
@@ -51,11 +52,11 @@ Status CheckSign(const Json& json) {
                        : field == "absent"   ? value.is_bool()
                                              : value.is_string();
     if (sound) continue;
-    return InvalidArgument("{} is no {}", field,
-                           field == "value"      ? "number and no text"
-                           : field == "expected" ? "number"
+    return InvalidArgument("{} is not {}", field,
+                           field == "value"      ? "a number or a text"
+                           : field == "expected" ? "a number"
                            : field == "absent"   ? "true or false"
-                                                 : "text");
+                                                 : "a text");
   }
   for (const char* field : {"device", "name"}) {
     if (json[field].AsString().empty()) return InvalidArgument("has no {}", field);
@@ -67,8 +68,8 @@ Status CheckSign(const Json& json) {
   return OkStatus();
 }
 
-// What no device shows, whatever it is: the value's type is another than the sign's. A number that
-// the table does not foresee is played: hardware shows what it shows.
+// Refuses a value of another type than the sign's, which no device shows. A number that the table
+// does not foresee is played: hardware shows what it shows.
 Status CheckValue(const Sign& sign, const SignSpec& spec) {
   if (!sign.error.empty() || sign.absent) return OkStatus();
   const auto* text = std::get_if<std::string>(&sign.value);
@@ -177,21 +178,21 @@ Status CheckDevice(const std::string& name, const Json& row, std::string_view te
     return InvalidArgument("{}:{}: device {}: {}", origin, LineOf(text, name, field), Shown(name),
                            what);
   };
-  if (!row.is_object()) return fault("", "is no mapping of path, model and kernelNames");
+  if (!row.is_object()) return fault("", "is not a mapping of path, model and kernelNames");
   for (const auto& [field, value] : row.members()) {
     if (field == "path" || field == "model") {
-      if (!value.is_string()) return fault(field, field + " is no text");
+      if (!value.is_string()) return fault(field, field + " is not a text");
     } else if (field != "kernelNames") {
       return fault(field, fmt::format("has an unknown field {}; these are known: path, model, "
                                       "kernelNames",
                                       Shown(field)));
     } else if (!value.is_array()) {
-      return fault(field, "kernelNames is no list");
+      return fault(field, "kernelNames is not a list");
     }
   }
   for (const Json& each : row["kernelNames"].items()) {
     if (each.is_string() && IsKernelName(each.AsString())) continue;
-    return fault("kernelNames", fmt::format("'{}' is no name like \"0000:4b:00.0\" or "
+    return fault("kernelNames", fmt::format("'{}' is not a name like \"0000:4b:00.0\" or "
                                             "\"nvme:nvme0\", as the kernel writes it",
                                             Shown(each.AsString())));
   }
@@ -222,7 +223,7 @@ StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text,
   const Json& json = reading->value;
   for (const auto& [part, value] : json.members()) {
     if (part == "devices") continue;
-    return InvalidArgument("{}:{}: {} is no part of a recording; `devices` is", origin,
+    return InvalidArgument("{}:{}: {} is not a part of a recording; `devices` is", origin,
                            LineOf(text, part, ""), Shown(part));
   }
   if (!json["devices"].is_object()) return InvalidArgument("{}: names no devices", origin);
@@ -249,7 +250,7 @@ StatusOr<std::vector<Sign>> ReadSigns(std::string_view text, std::string_view or
                                       const RuleTable& rules) {
   const StatusOr<Json> json = Json::Parse(text);
   if (!json.ok()) return Annotate(json.status(), "{}", origin);
-  if (!json->is_array()) return InvalidArgument("{}: is no list of signs", origin);
+  if (!json->is_array()) return InvalidArgument("{}: is not a list of signs", origin);
   const std::vector<std::size_t> lines = LinesOfItems(text);
   std::vector<Sign> signs;
   for (const Json& row : json->items()) {

@@ -22,7 +22,7 @@ namespace galen::probes {
 inline constexpr std::string_view kRecordingFile = "recording.yaml";
 inline constexpr std::string_view kSignsFile = "signs.json";
 inline constexpr std::string_view kKernelLogFile = "kernel.log";
-// What stands between two records of a kernel.log: records have lines of their own.
+// The separator of two records of a kernel.log: records have lines of their own.
 inline constexpr std::string_view kRecordEnd = "\n\n";
 
 // A device of a recording.
@@ -37,15 +37,15 @@ struct RecordedDevice {
 };
 
 // The text of recording.yaml, and back; `origin` names it in faults. InvalidArgument, with the
-// line: it is none, or has what is not known, comes twice, is of another type, or no name that a
-// kernel writes.
+// line, when it is not such a file, or a part is unknown, comes twice, has another type, or is not
+// a name that a kernel writes.
 std::string WriteRecordedDevices(const std::vector<RecordedDevice>& devices);
 StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text,
                                                           std::string_view origin);
 
 // The text of signs.json, and back. Times are not kept: a step has its own. InvalidArgument, with
-// the line: it is no list, or a sign has an unknown field or one of another type, lacks its device,
-// its name or its value, stands there twice without being an event of the table, or has another
+// the line, when it is not a list, or a sign has an unknown field or one of another type, lacks its
+// device, its name or its value, comes twice without being an event of the table, or has another
 // unit or type of value than there.
 std::string WriteSigns(const std::vector<Sign>& signs);
 StatusOr<std::vector<Sign>> ReadSigns(std::string_view text, std::string_view origin,

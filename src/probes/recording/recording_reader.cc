@@ -11,8 +11,8 @@
 namespace galen::probes {
 namespace {
 
-// The device that a fault of the kernel's log names: all devices where it names none, "" where it
-// is none of ours.
+// The device that a fault of the kernel's log names: all devices where it names none, "" for a
+// device that is not ours.
 std::string DeviceOf(const KernelFault& fault, const std::vector<RecordedDevice>& devices) {
   if (fault.pci_address.empty() && fault.kernel_name.empty()) return std::string(kEveryDevice);
   for (const RecordedDevice& device : devices) {
@@ -33,7 +33,7 @@ StatusOr<std::string> ReadIfThere(const SysfsFiles& files, const std::string& pa
   return text;
 }
 
-// An editor of another system; the kernel ends its lines by LF alone.
+// Written by an editor of another system; the kernel ends its lines by LF alone.
 constexpr std::string_view kForeignLineEnd = "\r\n";
 
 }  // namespace
@@ -58,9 +58,10 @@ void RecordingReader::NoteUnforeseen(const std::string& path, const Sign& sign,
   if (!number || spec.among.empty() || !sign.error.empty() || sign.absent) return;
   if (std::ranges::find(spec.among, NumberText(*number)) != spec.among.end()) return;
   Note(path + sign.name + sign.device,
-       fmt::format("{}: {} of {} is {}, which is none of what the table has: {}; it is played all "
-                   "the same",
-                   path, sign.name, Shown(sign.device), NumberText(*number), PossibleValues(spec)));
+       fmt::format(
+           "{}: {} of {} is {}, which is not a value that the table has: {}; it is played all "
+           "the same",
+           path, sign.name, Shown(sign.device), NumberText(*number), PossibleValues(spec)));
 }
 
 StatusOr<std::vector<Sign>> RecordingReader::SignsOf(const std::string& step) {
@@ -100,7 +101,7 @@ Status RecordingReader::AddKernelSigns(const std::string& path, std::string_view
     if (record.ok()) {
       AddRecord(*record, place, signs);
     } else if (bytes.find_first_not_of('\n') != std::string_view::npos) {
-      // What ends the file is no record either.
+      // A broken record; line ends alone are only the end of the file.
       Note(place, fmt::format("{} is passed over: {}", place, record.status().message()));
     }
     const std::size_t taken = std::min(bytes.size() + kRecordEnd.size(), log.size());
@@ -118,7 +119,7 @@ void RecordingReader::AddRecord(const KernelRecord& record, const std::string& p
     const bool of_device =
         record.properties.contains("SUBSYSTEM") && record.properties.contains("DEVICE");
     Note(place, fmt::format("{} is passed over: {}", place,
-                            of_device ? "it is no sign of the table"
+                            of_device ? "it is not a sign of the table"
                                       : "it has no SUBSYSTEM and DEVICE, which say what device "
                                         "it is about"));
   }
@@ -184,8 +185,8 @@ void RecordingReader::CheckFiles(const std::string& step, const std::string& dev
   const auto row = std::ranges::find(devices_, device, &RecordedDevice::name);
   if (row == devices_.end()) {
     if (!devices_.empty()) {
-      Note(device,
-           fmt::format("{} is no device of {}, and is played as one more", root, kRecordingFile));
+      Note(device, fmt::format("{} is not a device of {}, and is played as one more", root,
+                               kRecordingFile));
     }
   } else if (row->path.empty()) {
     return Note(device, fmt::format("{} counts for nothing: {} gives {} no path", root,

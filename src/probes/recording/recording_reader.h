@@ -34,7 +34,7 @@ class RecordingReader {
   // The step's files, by device.
   StatusOr<std::map<std::string, DeviceLook>> LooksOf(const std::string& step);
 
-  // What has no effect, each once.
+  // Notes on what has no effect, each once.
   std::vector<std::string> TakeNotes() { return std::move(notes_); }
 
  private:

@@ -63,8 +63,8 @@ TEST_F(RecordingReaderTest, WhatIsAllReadIsNotNoted) {
 
 TEST_F(RecordingReaderTest, ANumberThatTheTableDoesNotListIsNamedAndPlayed) {
   Put("0s/signs.json", R"([{"device": "card", "name": "lanes", "value": 17}])");
-  EXPECT_THAT(Notes(), ElementsAre("/r/0s/signs.json: lanes of card is 17, which is none of what "
-                                   "the table has: 0, 8 or 16; it is played all the same"));
+  EXPECT_THAT(Notes(), ElementsAre("/r/0s/signs.json: lanes of card is 17, which is not a value "
+                                   "that the table has: 0, 8 or 16; it is played all the same"));
   EXPECT_EQ(signs_.size(), 1u);
   Put("0s/signs.json", R"([{"device": "card", "name": "lanes", "value": 16}])");
   EXPECT_THAT(Notes(), IsEmpty());
@@ -90,7 +90,7 @@ TEST_F(RecordingReaderTest, AMisnamedFileIsNamed) {
 
 TEST_F(RecordingReaderTest, ADirectoryOfAnotherDeviceThanTheRecordingsIsNamed) {
   Put("0s/crad/hwmon/hwmon3/temp1_input", "91000\n");
-  EXPECT_THAT(Notes(), ElementsAre("/r/0s/crad is no device of recording.yaml, and is played as "
+  EXPECT_THAT(Notes(), ElementsAre("/r/0s/crad is not a device of recording.yaml, and is played as "
                                    "one more"));
   devices_ = {{.name = "crad"}};
   EXPECT_THAT(Notes(), ElementsAre("/r/0s/crad counts for nothing: recording.yaml gives crad no "
@@ -114,7 +114,7 @@ TEST_F(RecordingReaderTest, ARecordOfTheKernelsLogThatCountsForNothingIsNamedWit
                   "which say what device it is about",
                   "/r/0s/kernel.log:3: record 2 is passed over: it is about nvme:nvme7, which "
                   "recording.yaml has in no kernelNames",
-                  "/r/0s/kernel.log:7: record 3 is passed over: it is no sign of the table",
+                  "/r/0s/kernel.log:7: record 3 is passed over: it is not a sign of the table",
                   HasSubstr("/r/0s/kernel.log:11: record 4 is passed over: kernel record without"),
                   "/r/0s/kernel.log:13: record 5 is passed over: no rule knows the sign xid"));
 }

@@ -56,12 +56,12 @@ TEST(Recording, ASignByHandIsReadWholeOrNotAtAll) {
               HasSubstr("s.json:1: sign 1: has an unknown field sign; these are known: device"));
   EXPECT_EQ(fault(R"([{"device": "gpu-0", "name": "power"}])"),
             "s.json:1: sign 1: power of gpu-0 has no value that is a number or a text");
-  EXPECT_EQ(fault(R"(["power"])"), "s.json:1: sign 1: is no object");
+  EXPECT_EQ(fault(R"(["power"])"), "s.json:1: sign 1: is not an object");
   EXPECT_EQ(fault("["), "s.json: " + std::string(Json::Parse("[").status().message()));
-  EXPECT_EQ(row(R"("value": true)"), "s.json:1: sign 1: value is no number and no text");
-  EXPECT_EQ(row(R"("value": 1, "expected": "2")"), "s.json:1: sign 1: expected is no number");
-  EXPECT_EQ(row(R"("value": 1, "absent": "no")"), "s.json:1: sign 1: absent is no true or false");
-  EXPECT_EQ(row(R"("value": 1, "unit": 7)"), "s.json:1: sign 1: unit is no text");
+  EXPECT_EQ(row(R"("value": true)"), "s.json:1: sign 1: value is not a number or a text");
+  EXPECT_EQ(row(R"("value": 1, "expected": "2")"), "s.json:1: sign 1: expected is not a number");
+  EXPECT_EQ(row(R"("value": 1, "absent": "no")"), "s.json:1: sign 1: absent is not true or false");
+  EXPECT_EQ(row(R"("value": 1, "unit": 7)"), "s.json:1: sign 1: unit is not a text");
   EXPECT_EQ(row(R"("value": 1, "unit": "kW")"),
             "s.json:1: sign 1: power of gpu-0 is in kW, but the table has it in W");
   EXPECT_EQ(row(R"("value": 1, "unit": "W")"), "");
@@ -105,20 +105,20 @@ TEST(Recording, ADeviceByHandIsReadWholeOrNotAtAll) {
   const auto devices = ReadRecordedDevices("devices:\n  a: {}\n  b: {path: x}\n", "r.yaml");
   ASSERT_TRUE(devices.ok()) << devices.status().message();
   EXPECT_EQ(*devices, (std::vector<RecordedDevice>{{.name = "a"}, {.name = "b", .path = "x"}}));
-  EXPECT_EQ(fault("devices:\n  a: {}\n  b: {path: 7}\n"), "r.yaml:3: device b: path is no text");
+  EXPECT_EQ(fault("devices:\n  a: {}\n  b: {path: 7}\n"), "r.yaml:3: device b: path is not a text");
   EXPECT_EQ(fault("devices:\n  a:\n    kernelNames: x\n"),
-            "r.yaml:3: device a: kernelNames is no list");
+            "r.yaml:3: device a: kernelNames is not a list");
   EXPECT_THAT(fault("devices: {a: {kernelnames: []}}\n"),
               HasSubstr("r.yaml:1: device a: has an unknown field kernelnames; these are known"));
   EXPECT_EQ(fault("devices: {a: yes}\n"),
-            "r.yaml:1: device a: is no mapping of path, model and kernelNames");
+            "r.yaml:1: device a: is not a mapping of path, model and kernelNames");
   EXPECT_EQ(fault("devices: {}\nmodel: x\n"),
-            "r.yaml:2: model is no part of a recording; `devices` is");
+            "r.yaml:2: model is not a part of a recording; `devices` is");
   EXPECT_EQ(fault("devices:\n  a: {}\n  a: {}\n"), "r.yaml:3:3: key \"a\" comes twice");
   for (const char* name :
        {"0000:4B:00.0", "4b:00.0", "c4:00.0", "nvme0", "0000:4b:00.0 ", "pci:"}) {
     EXPECT_THAT(fault(fmt::format("devices: {{a: {{kernelNames: ['{}']}}}}\n", name)),
-                HasSubstr("is no name like \"0000:4b:00.0\" or \"nvme:nvme0\""))
+                HasSubstr("is not a name like \"0000:4b:00.0\" or \"nvme:nvme0\""))
         << name;
   }
   for (const char* name : {"0000:4b:00.0", "0000:4b:00", "nvme:nvme0"}) {

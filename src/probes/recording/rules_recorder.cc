@@ -86,7 +86,7 @@ std::vector<std::string> SecretsOf(const SysfsFiles& files, const std::string& d
   for (const char* file : {"serial", "serial_number", "device/serial", "uuid", "unique_id", "wwid",
                            "address", "node_guid", "sys_image_guid", "device/unique_id"}) {
     std::string text = FirstLine(files, directory + "/" + file);
-    // What is shorter stands in texts that have nothing to do with it.
+    // A shorter one would be found in texts that have nothing to do with it.
     constexpr std::size_t kSecretBytesLeast = 6;
     if (text.size() >= kSecretBytesLeast) secrets.push_back(std::move(text));
   }
@@ -121,7 +121,7 @@ std::string RulesRecorder::WithoutSecrets(std::string text) const {
 Status RulesRecorder::Begin() {
   const StatusOr<std::vector<std::string>> names = disk_.List(options_.directory);
   if (names.ok() && !names->empty()) {
-    return AlreadyExists("{} has something: a recording needs a directory of its own",
+    return AlreadyExists("{} is not empty: a recording needs a directory of its own",
                          options_.directory);
   }
   RETURN_IF_ERROR(disk_.MakeDirectories(options_.directory));
@@ -160,7 +160,7 @@ void RulesRecorder::ReadFile(const std::string& directory, const std::string& na
   if (text.ok()) {
     shown[key] = WithoutSecrets(*text);
   } else if (text.status().code() != Code::kNotFound) {
-    // No number, so that what plays it finds it unreadable as well.
+    // Not a number, so that a replay finds it unreadable as well.
     shown[key] = fmt::format("cannot be read: {}\n", text.status().message());
   }
 }

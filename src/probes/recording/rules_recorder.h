@@ -15,7 +15,7 @@
 
 namespace galen::probes {
 
-// What a recording may come to; at the limit Look is ResourceExhausted.
+// Limits of a recording; past them Look is ResourceExhausted.
 inline constexpr std::size_t kRecordedStepsMax = 10'000;
 inline constexpr std::uint64_t kRecordedBytesMax = std::uint64_t{256} << 20;
 
@@ -23,18 +23,19 @@ inline constexpr std::uint64_t kRecordedBytesMax = std::uint64_t{256} << 20;
 // with what the kernel's files say of their model. NotFound: there is none.
 StatusOr<std::vector<RecordedDevice>> FindRecorded(const SysfsFiles& files, const std::string& root,
                                                    const std::vector<std::string>& patterns);
-// What identifies this one device: serial numbers, UUIDs, addresses of its ports, as the
+// Texts that identify this one device: serial numbers, UUIDs, addresses of its ports, as the
 // kernel's files have them.
 std::vector<std::string> SecretsOf(const SysfsFiles& files, const std::string& directory);
 
 // Belongs to its caller. Reads files in the call, so it may block where one does.
 class RulesRecorder {
  public:
+  // Where a recording goes, and what it hides.
   struct Options {
     std::string directory{};  // where the recording is made
     std::string sysfs_root = "/sys";
-    // Texts that are written as a hash wherever they stand, whatever their case. Which text a hash
-    // stands for nobody can try out: `salt` is drawn anew for each recording and not kept.
+    // Texts that are written as a hash wherever they stand, whatever their case. Nobody can find
+    // the text of a hash by trial: `salt` is drawn anew for each recording and not kept.
     std::vector<std::string> secrets{};
     std::uint64_t salt = 0;
   };
@@ -43,12 +44,12 @@ class RulesRecorder {
   RulesRecorder(const SysfsFiles& sysfs, FileSystem& disk, const RuleTable& rules,
                 std::vector<RecordedDevice> devices, Options options);
 
-  // Makes the directory. AlreadyExists when it has something.
+  // Makes the directory. AlreadyExists when it is not empty.
   Status Begin();
-  // What came since the last look, and belongs to the next step.
+  // Takes signs that came since the last look and belong to the next step.
   void NoteSigns(std::vector<Sign> signs);
-  // One record as /dev/kmsg gives it; whether it is kept: a fault of some device, or of a line that
-  // the table knows.
+  // Takes one record of /dev/kmsg; true when it is kept: a fault of some device, or a line that the
+  // table knows.
   bool NoteKernelRecord(std::string_view bytes);
   // Writes a step where something changed since the one before, `at` since the begin.
   Status Look(Duration at);

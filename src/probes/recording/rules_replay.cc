@@ -46,7 +46,7 @@ StatusOr<std::vector<Step>> ReadSteps(RecordingReader& reader, const SysfsFiles&
     }
     const StatusOr<Duration> at = ParseDuration(name);
     if (!at.ok() || *at > kReplayMost) {
-      return InvalidArgument("{}/{} is no time up to 24h like 0s or 30s", directory, name);
+      return InvalidArgument("{}/{} is not a time up to 24h like 0s or 30s", directory, name);
     }
     Step step{.at = *at};
     ASSIGN_OR_RETURN(step.signs, reader.SignsOf(name));
@@ -75,7 +75,7 @@ std::size_t Tried(const std::vector<Step>& steps, const std::set<std::string>& d
       const bool known = sign.device == kEveryDevice || devices.contains(sign.device);
       if (known && looked_at.contains(sign.name)) ++tried;
     }
-    // That a device is there tries no rule; that one of them is not does.
+    // A device that is there tries no rule; one that is missing does.
     const bool one_left = step.looks.size() < with_files.size();
     if (one_left && looked_at.contains("present")) ++tried;
     for (const auto& [name, look] : step.looks) {
@@ -134,7 +134,7 @@ class Player {
     for (const RecordedDevice& device : known) models[device.name] = device.model;
     engine_.SetModels(models);
     for (const std::string& name : devices) {
-      // One that has no directory has no files to miss.
+      // A device that has no directory has no files to miss.
       const auto recorded = std::ranges::find(known, name, &RecordedDevice::name);
       if (recorded != known.end() && recorded->path.empty()) continue;
       devices_.emplace(name, DeviceSigns(rules, {name, name}));
@@ -160,7 +160,7 @@ class Player {
   std::vector<DeviceHealth> Health() const { return engine_.Snapshot(); }
 
  private:
-  // Signs that are no files, as the step brings them; readings stand until the next one.
+  // Signs that are not files, as the step brings them; readings stand until the next one.
   std::vector<Sign> Begun(const Step& step, Duration at) {
     std::vector<Sign> signs = step.signs;
     for (Sign& sign : signs) {
@@ -176,7 +176,7 @@ class Player {
     }
     return signs;
   }
-  // A probe reads them at each look, and found them as they were.
+  // A probe would read them at each look and find them as they were.
   std::vector<Sign> Again(Duration at) {
     std::vector<Sign> signs;
     for (const auto& [of, sign] : readings_) {
@@ -203,7 +203,7 @@ class Player {
     return look;
   }
 
-  // What no rule says: that nobody knows how the device is, and that somebody does again.
+  // Notes, without a rule, that nobody knows how the device is, and that somebody does again.
   void NoteUnknown(const HealthChange& change, Duration at) {
     const bool first_look = change.before.cause.code == cause_code::kNotProbed;
     const HealthState before = change.before.state, after = change.after.state;

@@ -26,18 +26,18 @@ struct ReplayEvent {
   bool operator==(const ReplayEvent&) const = default;
 };
 
-// What a recording came to.
+// The result of playing a recording.
 struct Replay {
   std::vector<ReplayEvent> events{};
   Duration length{};
   std::vector<DeviceHealth> end{};  // every device, as it is at the end
-  // What in the recording is ignored: a line for each, with its file.
+  // Parts of the recording that are ignored: a line for each, with its file.
   std::vector<std::string> notes{};
   // How much of the recording some rule looked at; 0: nothing was tried.
   std::size_t tried = 0;
 };
 
-// What a recording may last, and how long its last step does.
+// The longest recording, and the time that its last step lasts.
 inline constexpr Duration kReplayMost = std::chrono::hours(24);
 inline constexpr Duration kReplayTail = std::chrono::minutes(1);
 // More notes than a person reads are counted.
@@ -46,7 +46,7 @@ inline constexpr std::size_t kReplayNotesMax = 50;
 // `directory` is a recording (recording.h): it has one directory for each step, named by its time
 // since the begin ("0s", "30s", "2m"), which has one for each device, which has the files that the
 // device shows from then on, whole. Looks are 2 s apart, as the driver's are, and a sign with
-// `every` is read as seldom. InvalidArgument when it is no recording.
+// `every` is read as seldom. InvalidArgument when it is not a recording.
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules);
 

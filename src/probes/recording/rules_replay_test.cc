@@ -116,7 +116,8 @@ TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
   files.files["/r/rules.yaml"] = "extends: pci\n";
   EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(), HasSubstr("/r has no steps"));
   files.files["/r/soon/gpu/width"] = "1\n";
-  EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(), HasSubstr("/r/soon is no time"));
+  EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(),
+              HasSubstr("/r/soon is not a time"));
   EXPECT_EQ(ReplayRules(files, "/none", rules).status().code(), Code::kNotFound);
 }
 
@@ -329,7 +330,7 @@ TEST_F(PlayedTest, ASentenceHasTheTablesUnitWhereTheRecordingHasNone) {
 TEST_F(PlayedTest, WhatIsBrokenIsNamedByItsFile) {
   Put("0s", "card/heat", "40\n");
   Put("0s", "signs.json", "{}");
-  EXPECT_EQ(Play().status(), InvalidArgument("/r/0s/signs.json: is no list of signs"));
+  EXPECT_EQ(Play().status(), InvalidArgument("/r/0s/signs.json: is not a list of signs"));
   files_.files.erase("/r/0s/signs.json");
   files_.files["/r/recording.yaml"] = "devices: [a]\n";
   EXPECT_EQ(Play().status(), InvalidArgument("/r/recording.yaml: names no devices"));
@@ -341,7 +342,7 @@ TEST_F(PlayedTest, ARecordingOfMoreThanADayIsRefused) {
   Put("24h", "card/heat", "40\n");
   EXPECT_TRUE(Play().ok());
   Put("24h1s", "card/heat", "40\n");
-  EXPECT_THAT(Play().status().message(), HasSubstr("/r/24h1s is no time up to 24h"));
+  EXPECT_THAT(Play().status().message(), HasSubstr("/r/24h1s is not a time up to 24h"));
 }
 
 }  // namespace

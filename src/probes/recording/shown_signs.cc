@@ -29,7 +29,7 @@ std::vector<std::string> RulesOf(const SignSpec& sign, const RuleTable& table) {
   return ids;
 }
 
-// Those that hold the sign against what its file says to expect.
+// Rules that compare the sign with what its file says to expect.
 std::vector<std::string> RulesWithExpected(const SignSpec& sign, const RuleTable& table) {
   std::vector<std::string> ids;
   for (const Rule& rule : table.rules) {
@@ -70,7 +70,7 @@ std::vector<SignSpec> BuiltInSigns() {
   return signs;
 }
 
-// Those that the table has itself, beside those of what it extends.
+// The signs that the table has itself, without those of a table that it extends.
 std::vector<SignSpec> OwnSignsOfBuiltIn(std::string_view name) {
   const RuleTable table = BuiltInTable(name);
   const RuleTable below = table.extends.empty() ? RuleTable() : BuiltInTable(table.extends);

@@ -1,5 +1,6 @@
-// Which signs of a table devices have shown. A device need not have each file, so that a file or a
-// row that is misspelt is no error: its rules would watch nothing, and nobody would know. Pure.
+// Knows which signs of a table devices have shown. A device need not have each file, so that a file
+// or a row that is misspelt is no error: its rules would watch nothing, and nobody would know.
+// Pure.
 #pragma once
 
 #include <set>
@@ -12,7 +13,7 @@
 
 namespace galen::probes {
 
-// A sign that rules look at, and that no device shows; or shows without what it is held against.
+// A sign that rules look at, and that no device shows; or shows without what it is compared with.
 struct UnshownSign {
   // Who would show it: a file, or the driver itself.
   enum class Source { kFile, kDriver };
@@ -30,8 +31,8 @@ struct UnshownSign {
 // temp1_inptu"; `where` follows "no device".
 std::string UnshownText(const UnshownSign& sign, std::string_view where);
 
-// A value; of the operator's own signs only. Those of built-in tables are looked for
-// on any device, and many have only some of them.
+// Knows the operator's own signs only. Those of built-in tables are looked for on any device, and
+// many have only some of them.
 class ShownSigns {
  public:
   // `rules` is lent and outlives this.
@@ -39,12 +40,12 @@ class ShownSigns {
   // Another table with the same signs, lent likewise; what was shown stays.
   void SetRules(const RuleTable& rules);
 
-  // Something that a device showed; what cannot be read is there.
+  // Takes a sign that a device showed; one that cannot be read counts as shown.
   void Take(const Sign& sign);
   // The operator's own signs that nothing showed: readings and counters that rules look at. Events
   // happen when they happen, and commands and exporters say themselves what fails.
   std::vector<UnshownSign> Unshown() const;
-  // Which of these devices show no file of the built-in table that the operator's file extends.
+  // Those of the devices that show no file of the built-in table which the operator's file extends.
   // Empty where that table reads no files of its own.
   std::vector<std::string> WithoutExtended(const std::vector<std::string>& devices) const;
 

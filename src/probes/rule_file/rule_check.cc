@@ -44,7 +44,8 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   const bool event = kind == SignKind::kEvent;
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
-  if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
+  if (numbers_of_events && !event)
+    faults.Add("when", "lists numbers, but the sign is not an event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");
   if (ComparesWithExpected(rule) && !MayExpect(sign)) {
@@ -52,7 +53,7 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
                                    sign.file ? ": `expected` names the file that does" : ""));
   }
   if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
-    faults.Add("when", "watches a counter rise, but the sign is no counter");
+    faults.Add("when", "watches a counter rise, but the sign is not a counter");
   }
   if (std::holds_alternative<ShareRatio>(rule.share) && !faults.Unread("when") &&
       !ComparesWithKnownBest(rule)) {
@@ -60,7 +61,7 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   }
 }
 
-// What the file extends could not be read: whatever is not there may be there.
+// What the file extends could not be read: what seems to be missing may be there.
 bool LacksTable(const RuleFaults& faults) { return faults.UnreadInAny("", "extends"); }
 
 // "; is it `temperature`?" of the sign that the name is likely meant to be.
@@ -70,7 +71,7 @@ std::string NearSign(std::string_view name, const RuleTable& table) {
   return near == table.signs.end() ? "" : fmt::format("; is it `{}`?", near->name);
 }
 
-// A sign that is not there may be one whose row, or whose table, could not be read.
+// Not where a row or the extended table could not be read: the sign may be in it.
 void RefuseUnknownSign(const std::string& name, const char* field, const RuleTable& table,
                        RuleFaults& faults) {
   if (faults.UnreadInAny("signs", "name") || LacksTable(faults)) return;
@@ -124,7 +125,7 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
   if (!event && record) faults.Add("state", "is Healthy, which means something for events only");
   if (!event && rule.until == Until::kFor)
-    faults.Add("until", "is a time, but the sign is no event");
+    faults.Add("until", "is a time, but the sign is not an event");
   if (event && (rule.enter_for > Duration::zero() || rule.leave_for > Duration::zero())) {
     faults.Add("enter_for", "and leave_for need a sign that lasts; use count and window");
   }
@@ -150,23 +151,23 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
 }
 
-// What is read is weighed and drawn as a number; only an event can be text.
+// A reading is weighed and drawn as a number; only an event can be text.
 void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kEvent) return;
   for (const std::string& each : sign.among) {
     if (NumberOf(Sign{.value = each})) continue;
-    faults.Add("among", fmt::format("'{}' is no number; only an event can be text", each));
+    faults.Add("among", fmt::format("'{}' is not a number; only an event can be text", each));
   }
 }
 
-// What a sign can be must leave something, and the value of a healthy device within it.
+// The bounds of a sign must leave some value, and the value of a healthy device among them.
 void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
   CheckNumbers(sign, faults);
   if (sign.least && sign.most && *sign.least > *sign.most) {
     return faults.Add("least", "is above most");
   }
   if (!sign.among.empty() && (sign.least || sign.most || sign.whole)) {
-    return faults.Add("among", "leaves nothing to least, most and whole");
+    return faults.Add("among", "has no value that fits least, most and whole");
   }
   if (!sign.usual.empty() && !ParseSignValue(sign, sign.usual).ok()) {
     faults.Add("usual", fmt::format("'{}' is not {}", sign.usual, PossibleValues(sign)));
@@ -213,8 +214,8 @@ void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
                                   rule.until == Until::kReset ? "reset" : "reboot"));
 }
 
-// What a rule silences must be there, and no rule silences itself, not even by way of others: then
-// none of them would be shown.
+// The rules that a rule silences must be there, and no rule silences itself, not even by way of
+// others: then none of them would be shown.
 class SupersedeCheck {
  public:
   SupersedeCheck(const RuleTable& table, RuleFaults& faults) : table_(table), faults_(faults) {}
@@ -228,7 +229,7 @@ class SupersedeCheck {
       const Rule* named = table_.FindRule(id);
       if (named == nullptr && LacksTable(faults_)) continue;
       if (named == nullptr) {
-        faults_.Add("supersedes", fmt::format("'{}' is no rule of this file", Shown(id, 80)));
+        faults_.Add("supersedes", fmt::format("'{}' is not a rule of this file", Shown(id, 80)));
       } else if (std::set<const Rule*> seen; Reaches(*named, rule, seen)) {
         faults_.Add("supersedes",
                     fmt::format("'{}' supersedes this rule, itself or by others", id));
@@ -258,9 +259,9 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
                    RuleFaults& faults) {
   faults.At(lines.OfKey("defaults"), "file");
   if (!defaults.is_null() && !defaults.is_object()) {
-    return faults.AddUnread("defaults", "is no mapping of signs to fields");
+    return faults.AddUnread("defaults", "is not a mapping of signs to fields");
   }
-  // One that is not there may be one whose row, or whose table, could not be read.
+  // A sign that is missing may be one whose row, or whose table, could not be read.
   const bool all_known = !faults.UnreadInAny("signs", "name") && !LacksTable(faults);
   bool sound = true;
   for (const auto& [sign, fields] : defaults.members()) {
@@ -271,13 +272,13 @@ void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines
       faults.Add("defaults", fmt::format("names '{}', which is not among this file's signs{}",
                                          Shown(sign, 80), NearSign(sign, table)));
     } else if (!fields.is_object()) {
-      faults.Add("defaults", fmt::format("of {} is no mapping of fields", sign));
+      faults.Add("defaults", fmt::format("of {} is not a mapping of fields", sign));
     }
     for (const auto& [field, value] : fields.members()) {
       if (FindField(RowKind::kRule, field) != nullptr) continue;
       faults.At(lines.PlaceInside("defaults", sign, field), "defaults of " + Shown(sign, 80));
       faults.Add(Shown(field, 80),
-                 "is no field that this table knows" + NearField(RowKind::kRule, field));
+                 "is not a field that this table knows" + NearField(RowKind::kRule, field));
     }
   }
   faults.At(lines.OfKey("defaults"), "file");
@@ -363,7 +364,8 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
     for (const std::string& cleared : rule.clears) {
       if (LacksTable(faults)) break;
       if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
-      faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));
+      faults.Add("clears",
+                 fmt::format("'{}' is not a rule of this file, reset or reboot", cleared));
     }
   }
   CheckExtended(own, table, lines, faults);

@@ -36,35 +36,36 @@ TEST(RuleFaults, DefaultsOfAMisspeltSignAreNamedAndWhatRulesLackForThemIsNot) {
       "r.yaml:4:3: file: defaults names 'temprature', which is not among this file's signs; "
       "is it `temperature`?");
   EXPECT_EQ(SaidOf(std::string(kHeat) + "defaults: [temperature]\nrules: []\n"),
-            "r.yaml:3:1: file: defaults is no mapping of signs to fields");
+            "r.yaml:3:1: file: defaults is not a mapping of signs to fields");
 }
 
 TEST(RuleFaults, DefaultsThatNoRuleTakesDoNothing) {
   EXPECT_EQ(SaidOf("extends: pci\ndefaults:\n  link-width: {owner: Platform}\n"),
-            "r.yaml:3:3: file: defaults of link-width is taken by no rule of this file; what a "
-            "table has that it extends is changed by a rule of the same id");
+            "r.yaml:3:3: file: defaults of link-width are used by no rule of this file; to "
+            "change a rule of the table that it extends, write one of the same id");
 }
 
 TEST(RuleFaults, AFaultOfDefaultsStandsThereOnceForAllRules) {
-  EXPECT_EQ(SaidOf(std::string(kHeat) +
-                   "defaults:\n  temperature: {owner: Hardwear, state: Unhealthy, entr_for: 2s}\n"
-                   "rules:\n- {id: hot, sign: temperature, when: '> 85', code: Hot, sentence: x}\n"
-                   "- {id: hotter, sign: temperature, when: '> 95', code: Hot, sentence: x}\n"),
-            "r.yaml:4:52: defaults of temperature: entr_for is no field that this table knows; is "
-            "it `enter_for`?\n"
-            "r.yaml:4:17: defaults of temperature: owner 'Hardwear' is none of Hardware, Driver, "
-            "Application, Platform");
+  EXPECT_EQ(
+      SaidOf(std::string(kHeat) +
+             "defaults:\n  temperature: {owner: Hardwear, state: Unhealthy, entr_for: 2s}\n"
+             "rules:\n- {id: hot, sign: temperature, when: '> 85', code: Hot, sentence: x}\n"
+             "- {id: hotter, sign: temperature, when: '> 95', code: Hot, sentence: x}\n"),
+      "r.yaml:4:52: defaults of temperature: entr_for is not a field that this table knows; is "
+      "it `enter_for`?\n"
+      "r.yaml:4:17: defaults of temperature: owner 'Hardwear' is not one of Hardware, Driver, "
+      "Application, Platform");
 }
 
 TEST(RuleFaults, AMisspeltFieldIsAskedForAndWhatNeedsItIsNoFault) {
   EXPECT_EQ(SaidOf("signs:\n- {name: heat, kind: reading, fiel: temp, scale: / 10, expected: c}\n"
                    "rules:\n- {id: hot, sign: heat, when: '>= expected', code: Hot, sentence: x, "
                    "state: Unhealthy, owner: Hardware}\n"),
-            "r.yaml:2:31: heat: fiel is no field that this table knows; is it `file`?");
+            "r.yaml:2:31: heat: fiel is not a field that this table knows; is it `file`?");
   EXPECT_EQ(SaidOf(std::string(kHeat) +
                    "rules:\n- {id: hot, sign: temperature, hwen: '> 85', code: Hot, sentence: x, "
                    "state: Unhealthy, owner: Hardware}\n"),
-            "r.yaml:4:32: hot: hwen is no field that this table knows; is it `when`?");
+            "r.yaml:4:32: hot: hwen is not a field that this table knows; is it `when`?");
 }
 
 TEST(RuleFaults, ARuleThatComparesWithExpectedNeedsASignThatSaysIt) {

@@ -27,7 +27,7 @@ void ReadUntil(RuleRow& row, Rule& rule) {
     rule.until = Until::kFor;
     rule.quiet = *quiet;
   } else {
-    row.Fault("until", fmt::format("'{}' is none of clear, reset, reboot or a time", text));
+    row.Fault("until", fmt::format("'{}' is not one of clear, reset, reboot or a time", text));
   }
 }
 
@@ -58,11 +58,11 @@ void ReadMatch(RuleRow& row, Rule& rule) {
   if (holds.ok() && std::holds_alternative<Comparison>(*holds)) {
     rule.condition = Condition{condition.substr(0, space), std::get<Comparison>(*holds)};
   } else {
-    row.Fault("while", "is no sign and comparison like \"utilization > 20\"");
+    row.Fault("while", "is not a sign and a comparison like \"utilization > 20\"");
   }
 }
 
-// What may stand behind the mark of `when` may stand here, read alike.
+// Reads what may stand behind the mark of `when`, in the same way.
 void ReadLeave(RuleRow& row, Rule& rule) {
   const std::string text = row.Text("leave");
   if (text.empty()) return;
@@ -75,7 +75,7 @@ void ReadLeave(RuleRow& row, Rule& rule) {
     rule.leave = std::get<Peers>(past->with).share * 100;
     rule.leave_unit = kPeersUnit;
   } else if (!row.Unread("leave")) {
-    row.Fault("leave", "is no number like 82, \"82 °C\" or \"95 % of peers\"");
+    row.Fault("leave", "is not a number like 82, \"82 °C\" or \"95 % of peers\"");
   }
 }
 
@@ -125,7 +125,7 @@ template <typename Read>
 void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, YamlLines& lines,
               RuleFaults& faults, Read read) {
   faults.At(lines.OfKey(list), std::string(list));
-  if (!rows.is_array()) return faults.Add("", "is missing or no list");
+  if (!rows.is_array()) return faults.Add("", "is missing or not a list");
   // Not even looked at: a table past the bound is a mistake as a whole, and its faults would bury
   // the one that counts.
   if (rows.items().size() > rows_max) {
@@ -140,12 +140,12 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
     if (row.is_object()) {
       read(row);
     } else {
-      faults.Add("", "is no mapping of fields");
+      faults.Add("", "is not a mapping of fields");
     }
   }
 }
 
-// The row in the place of the one with the same key, else at the end.
+// Puts the row in the place of the one with the same key, else at the end.
 template <typename Row, typename Key>
 void Override(std::vector<Row>& rows, const Row& row, Key key) {
   const auto same =
@@ -169,9 +169,9 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
   }
   const std::string_view text = BuiltInRules(extends.AsString());
   if (text.empty()) {
-    faults.AddUnread("extends",
-                     fmt::format("'{}' is none of {}", Printable(CutText(FieldText(extends), 80)),
-                                 BuiltInRuleNames()));
+    faults.AddUnread(
+        "extends", fmt::format("'{}' is not one of {}", Printable(CutText(FieldText(extends), 80)),
+                               BuiltInRuleNames()));
     return {};
   }
   StatusOr<RuleTable> table = ReadFile(text, fmt::format("built-in {}", extends.AsString()));
@@ -186,11 +186,11 @@ void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faul
     // Anything else is likelier a misspelled part than a part for a later version.
     if (std::ranges::find(kParts, name) != std::end(kParts)) continue;
     faults.At(lines.OfKey(name), "file");
-    faults.Add(name, "is no part of a rules file");
+    faults.Add(name, "is not a part of a rules file");
   }
 }
 
-// Whoever brings a sign need not say its unit: sentences have it from the table.
+// A driver's signs need no unit: sentences have it from the table.
 void FillUnits(RuleTable& table) {
   for (Rule& rule : table.rules) {
     const SignSpec* sign = table.FindSign(rule.sign);
@@ -221,8 +221,8 @@ void DropIdleDefaults(const Json& row, Rule& rule) {
   if (!row.Has("share") && rule.state != HealthState::kDegraded) rule.share = Rule().share;
 }
 
-// Those that no rule of the file takes do nothing. Not where a rule's sign is misspelt, which is
-// the fault then.
+// Reports defaults that no rule of the file takes: they do nothing. Not where a rule's sign is
+// misspelt, which is the fault then.
 void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const RuleTable& table,
                            const YamlLines& lines, RuleFaults& faults) {
   const auto known = [&table](const Rule& rule) { return table.FindSign(rule.sign) != nullptr; };
@@ -231,13 +231,14 @@ void CheckDefaultsAreTaken(const Json& defaults, const RuleTable& own, const Rul
     if (table.FindSign(sign) == nullptr) continue;
     if (std::ranges::find(own.rules, sign, &Rule::sign) != own.rules.end()) continue;
     faults.At(lines.PlaceInside("defaults", sign, ""), "file");
-    faults.Add("defaults", fmt::format("of {} is taken by no rule of this file; what a table has "
-                                       "that it extends is changed by a rule of the same id",
-                                       Shown(sign, 80)));
+    faults.Add("defaults",
+               fmt::format("of {} are used by no rule of this file; to change a rule of "
+                           "the table that it extends, write one of the same id",
+                           Shown(sign, 80)));
   }
 }
 
-// All that the file says, itself and by what it extends.
+// The whole table of the file: what it says itself and what it extends.
 RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) {
   const bool extends = !document["extends"].is_null();
   RuleTable table = ReadExtended(document["extends"], lines, faults);

@@ -38,7 +38,8 @@ inline constexpr int kCountMax = 64;
 inline constexpr Duration kRuleTimeMost = std::chrono::hours(31 * 24);
 // The most seldom that a file may be read: between, its value counts as it was.
 inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
-// How often a command may run, how long, and how long its processor's time: a process is no file.
+// How often a command may run, how long, and how much processor time it may take: a process costs
+// more than a file.
 inline constexpr Duration kCommandEveryLeast = std::chrono::seconds(1);
 inline constexpr Duration kCommandEveryMost = std::chrono::hours(24);
 inline constexpr Duration kCommandTimeoutLeast = std::chrono::milliseconds(100);
@@ -62,17 +63,17 @@ class RuleFaults {
   // Where the next faults are, if that is known, and a row's name.
   void At(std::optional<YamlPlace> place, std::string row);
   void At(std::optional<std::size_t> line, std::string row);
-  // Likewise, in the fields of a row of a list; `lines` is lent until the next At.
+  // As above, in the fields of a row of a list; `lines` is lent until the next At.
   void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
   // Until the next At: the row has these fields of the defaults of its sign, and what is wrong with
   // one is wrong there, once for all rules.
   void HasDefaults(std::string sign, std::set<std::string, std::less<>> fields);
   // `field` may be "" when the row as a whole is meant.
   void Add(std::string_view field, std::string_view what);
-  // As Add, of a field that could not be read. What the value in its place would be blamed for is
-  // no mistake of whoever wrote the file: nothing more is added of that field of the row.
+  // As Add, of a field that could not be read. Later faults of that field in that row would only be
+  // consequences, and are not added.
   void AddUnread(std::string_view field, std::string_view what);
-  // Likewise, of a field whose fault is reported elsewhere.
+  // As AddUnread, of a field whose fault is reported elsewhere.
   void MarkUnread(std::string_view field);
   // Whether that field of the row that At has named is such a one, or of any row of the list.
   bool Unread(std::string_view field) const;
@@ -114,7 +115,7 @@ void CheckComparison(const Comparison& comparison, const SignSpec& sign, std::st
 // extends. Adds to `faults`.
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults);
-// Defaults that nothing has: of no sign of the table, or fields that are none. Adds to `faults`.
+// Reports defaults of signs that the table lacks, and fields that do not exist. Adds to `faults`.
 void CheckDefaults(const Json& defaults, const RuleTable& table, const YamlLines& lines,
                    RuleFaults& faults);
 // Where an exporter is and how often it is asked. Adds to `faults`, likewise.

@@ -53,7 +53,7 @@ class RuleRow {
       Fault(field, what);
     }
   }
-  // Whether the row has a field that is none, and is likely meant to be this one.
+  // Whether the row has an unknown field that is likely meant to be this one.
   bool Misspells(std::string_view field) const {
     const auto misspells = [&](const auto& member) {
       return FindField(kind_, member.first) == nullptr && IsNear(member.first, field);
@@ -77,7 +77,7 @@ class RuleRow {
       if (required) Missing(field, "is missing");
       return "";
     }
-    if (!value.is_string() && !value.is_number()) Fault(field, "is no text");
+    if (!value.is_string() && !value.is_number()) Fault(field, "is not a text");
     return FieldText(value);
   }
 
@@ -85,7 +85,7 @@ class RuleRow {
     const Json& value = Take(field);
     if (value.is_null()) return std::nullopt;
     if (value.is_number()) return value.AsDouble();
-    Fault(field, "is no number");
+    Fault(field, "is not a number");
     return std::nullopt;
   }
 
@@ -93,14 +93,14 @@ class RuleRow {
     const std::string text = Text(field);
     if (text.empty()) return Duration::zero();
     const StatusOr<Duration> span = ParseDuration(text);
-    if (!span.ok()) Fault(field, fmt::format("'{}' is no time like 30s or 5m", text));
+    if (!span.ok()) Fault(field, fmt::format("'{}' is not a time like 30s or 5m", text));
     return span.ok() ? *span : Duration::zero();
   }
 
   std::vector<std::string> Texts(std::string_view field) {
     std::vector<std::string> texts;
     const Json& value = Take(field);
-    if (!value.is_null() && !value.is_array()) Fault(field, "is no list");
+    if (!value.is_null() && !value.is_array()) Fault(field, "is not a list");
     for (const Json& item : value.items()) texts.push_back(FieldText(item));
     return texts;
   }
@@ -109,7 +109,7 @@ class RuleRow {
   std::map<std::string, std::string> Labels(std::string_view field) {
     std::map<std::string, std::string> labels;
     const Json& value = Take(field);
-    if (!value.is_null() && !value.is_object()) Fault(field, "is no mapping of names to texts");
+    if (!value.is_null() && !value.is_object()) Fault(field, "is not a mapping of names to texts");
     for (const auto& [name, text] : value.members()) labels[name] = FieldText(text);
     return labels;
   }
@@ -130,7 +130,7 @@ class RuleRow {
       words += words.empty() ? std::string(name) : fmt::format(" {}", name);
     }
     GALEN_CHECK(FindField(kind_, field)->choices == words);
-    if (!text.empty()) Fault(field, fmt::format("'{}' is none of {}", text, names));
+    if (!text.empty()) Fault(field, fmt::format("'{}' is not one of {}", text, names));
     // Any will do: the fault that was noted keeps the table from being used.
     return choices.front().second;
   }
@@ -142,7 +142,7 @@ class RuleRow {
     GALEN_CHECK(taken_.size() == FieldsOf(kind_).size());
     for (const auto& [field, value] : row_.members()) {
       if (FindField(kind_, field) != nullptr) continue;
-      Fault(field, "is no field that this table knows" + NearField(kind_, field));
+      Fault(field, "is not a field that this table knows" + NearField(kind_, field));
     }
   }
 

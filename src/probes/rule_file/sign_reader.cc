@@ -52,12 +52,12 @@ std::optional<Expression> ReadExpression(RuleRow& row, std::string_view field) {
 std::map<std::string, double> ReadWords(RuleRow& row) {
   std::map<std::string, double> words;
   if (const Json& given = row.Take("words"); !given.is_null() && !given.is_object()) {
-    row.Fault("words", "is no mapping of texts to numbers like {live: 0, dead: 1}");
+    row.Fault("words", "is not a mapping of texts to numbers like {live: 0, dead: 1}");
     return words;
   }
   for (const auto& [word, text] : row.Labels("words")) {
     const std::optional<double> number = NumberOf(Sign{.value = text});
-    if (!number) row.Fault("words", fmt::format("'{}' of '{}' is no number", text, word));
+    if (!number) row.Fault("words", fmt::format("'{}' of '{}' is not a number", text, word));
     words[word] = number.value_or(0);
   }
   return words;
@@ -89,14 +89,14 @@ CommandSource ReadCommandSource(RuleRow& row) {
     source.json = row.Choice<bool>("output", {{"line", false}, {"json", true}});
   }
   if (!row.Take("every").is_null()) source.every = row.Span("every");
-  // A check that runs each second need not say that it has no more than that.
+  // A check that runs each second need not set a timeout as short as that.
   source.timeout = std::min(source.timeout, source.every);
   if (!row.Take("timeout").is_null()) source.timeout = row.Span("timeout");
   if (!row.Take("cpu").is_null()) source.cpu = row.Span("cpu");
   return source;
 }
 
-// Fields of another source than that of the row are known, but would do nothing.
+// Refuses fields of another source than the row's: they would do nothing.
 void RefuseWithout(RuleRow& row, std::initializer_list<std::string_view> sources,
                    std::initializer_list<const char*> fields) {
   const bool misspelt =

@@ -45,9 +45,9 @@ TEST(SignReader, WordsOfAFileAreNumbers) {
       "- {name: a, kind: reading, file: f, words: {live: well}}\n"
       "- {name: b, kind: reading, words: {live: 0}}\n"
       "- {name: c, kind: reading, file: f, words: [live]}\n");
-  EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: words 'well' of 'live' is no number"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: words 'well' of 'live' is not a number"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: words needs a `file` that it is about"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: words is no mapping of texts to numbers"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: words is not a mapping of texts to numbers"));
 }
 
 TEST(SignReader, NamesEveryFaultOfACommand) {
@@ -64,20 +64,20 @@ TEST(SignReader, NamesEveryFaultOfACommand) {
       "- {name: j, kind: reading, command: /c, row: r}\n"
       "- {name: k, kind: reading, timeout: 1s, cpu: 1s, output: json}\n");
   for (const char* fault : {
-           "r.yaml:2: a: command is run again and again: no event",
-           "r.yaml:3: b: command gives 0 or 1, which is no counter, unless `output` is json",
+           "r.yaml:2: a: command is run again and again, so the sign cannot be an event",
+           "r.yaml:3: b: command gives 0 or 1, which is not a counter, unless `output` is json",
            "r.yaml:4: c: command begins with no program's whole path",
            "r.yaml:5: d: command begins with no program's whole path",
            "r.yaml:6: e: command has a placeholder in the program's path",
            "r.yaml:7: f: command knows no placeholder '{bus}': {device}, {pci}, {uuid}",
-           "r.yaml:7: f: output 'xml' is none of line, json",
+           "r.yaml:7: f: output 'xml' is not one of line, json",
            "r.yaml:8: g: command knows no placeholder '}'",
            "r.yaml:8: g: every is not from 1s to 24h",
            "r.yaml:8: g: timeout is not from 100ms to `every`",
            "r.yaml:9: h: timeout is not from 100ms to `every`",
            "r.yaml:9: h: cpu is not whole seconds from 1s to 1m",
            "r.yaml:10: i: command stands beside another source: a sign has one",
-           "r.yaml:11: j: command is no list",
+           "r.yaml:11: j: command is not a list",
            "r.yaml:11: j: row needs a `file` that it is about",
            "r.yaml:12: k: timeout needs a `command` that it is about",
            "r.yaml:12: k: output needs a `command` that it is about",

@@ -17,7 +17,7 @@ namespace {
 void CheckPattern(std::string_view field, std::string_view path, RuleFaults& faults) {
   constexpr std::size_t kPathBytesMax = 200;  // the longest in the kernel's own lists is below 80
   if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {
-    return faults.Add(field, "is no path below the device's directory like hwmon/hwmon*/name");
+    return faults.Add(field, "is not a path below the device's directory like hwmon/hwmon*/name");
   }
   if (path == kNvmeSmartFile) return;
   while (!path.empty()) {
@@ -27,9 +27,8 @@ void CheckPattern(std::string_view field, std::string_view path, RuleFaults& fau
       faults.Add(field, fmt::format("has the segment '{}'", segment));
     }
     if (segment.starts_with('@')) {
-      faults.Add(field, fmt::format("has '{}', and what is read in another way than a file is {} "
-                                    "alone",
-                                    segment, kNvmeSmartFile));
+      faults.Add(field,
+                 fmt::format("has '{}', but only {} begins with '@'", segment, kNvmeSmartFile));
     }
     if (std::ranges::count(segment, '*') > 1) {
       faults.Add(field, fmt::format("has more than one '*' in '{}'", segment));
@@ -38,13 +37,15 @@ void CheckPattern(std::string_view field, std::string_view path, RuleFaults& fau
 }
 
 void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
-  if (sign.kind == SignKind::kEvent) faults.Add("file", "is read again and again: no event");
+  if (sign.kind == SignKind::kEvent)
+    faults.Add("file", "is read again and again, so the sign cannot be an event");
   if (sign.file->every > kFileEveryMost) faults.Add("every", "is past 1h");
   if (sign.file->capture) {
-    if (!sign.file->row.empty()) faults.Add("capture", "and row say both where the number is");
+    if (!sign.file->row.empty())
+      faults.Add("capture", "and row both say where the number is: keep one of them");
     const std::optional<Pattern>& pattern = sign.file->capture->pattern;
     if (pattern && pattern->groups() != 1) {
-      faults.Add("capture", "has not exactly one group: (...) is the number, (?:...) is none");
+      faults.Add("capture", "needs exactly one group (...), the number; write others as (?:...)");
     }
   }
   CheckPattern("file", sign.file->path, faults);
@@ -78,11 +79,12 @@ void CheckCommandTimes(const CommandSource& source, RuleFaults& faults) {
 
 void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
   const CommandSource& source = *sign.command;
-  if (sign.kind == SignKind::kEvent) faults.Add("command", "is run again and again: no event");
+  if (sign.kind == SignKind::kEvent)
+    faults.Add("command", "is run again and again, so the sign cannot be an event");
   if (sign.kind == SignKind::kCounter && !source.json) {
-    faults.Add("command", "gives 0 or 1, which is no counter, unless `output` is json");
+    faults.Add("command", "gives 0 or 1, which is not a counter, unless `output` is json");
   }
-  // Found by nobody's PATH: which program runs is what is written here.
+  // No PATH is searched: the program that runs is the one that is written here.
   if (source.command.empty() || !source.command.front().starts_with('/')) {
     faults.Add("command", "begins with no program's whole path like [/opt/checks/fan.sh, {pci}]");
   }
@@ -104,14 +106,15 @@ void CheckLabels(const std::map<std::string, std::string>& labels, RuleFaults& f
 }
 
 void CheckKernelSource(const SignSpec& sign, RuleFaults& faults) {
-  if (sign.kind != SignKind::kEvent) faults.Add("line", "is written once: an event");
+  if (sign.kind != SignKind::kEvent)
+    faults.Add("line", "is written once, so the sign must be an event");
   const std::string& driver = sign.kernel->driver;
   if (driver.empty() || driver.find_first_of(" :") != std::string::npos) {
-    faults.Add("driver", "is no name of a driver like mlx5_core");
+    faults.Add("driver", "is not a name of a driver like mlx5_core");
   }
   const std::optional<Pattern>& pattern = sign.kernel->line.pattern;
   if (pattern && pattern->groups() > 1) {
-    faults.Add("line", "has more than one group: (...) is the number, (?:...) is none");
+    faults.Add("line", "has more than one group: (...) is the number, write others as (?:...)");
   }
 }
 

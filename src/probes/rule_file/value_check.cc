@@ -46,7 +46,7 @@ bool CanBe(const SignSpec& sign, double number) {
 // Whether some values of the sign are on this side of the number.
 bool CanHold(const SignSpec& sign, Compare compare, double number) {
   const Bounds bounds = BoundsOf(sign);
-  // A sign that is one of a few texts is no number at all.
+  // A sign that is one of a few texts is not a number at all.
   if (!sign.among.empty() && !bounds.least) return false;
   switch (compare) {
     case Compare::kAbove:
@@ -80,14 +80,14 @@ void CheckNumber(const Comparison& comparison, double number, const SignSpec& si
 
 void CheckText(const std::string& text, const SignSpec& sign, std::string_view field,
                RuleFaults& faults) {
-  // Of what a driver shows by itself, or a line of the kernel's log, the rest of the row says it.
+  // For what a driver shows by itself, and lines of the kernel's log, the rest of the row decides.
   const bool number = sign.kind == SignKind::kCounter || sign.file || sign.metric || sign.command ||
                       !sign.unit.empty() || sign.least || sign.most || sign.whole;
   if (sign.among.empty() ? !number : std::ranges::find(sign.among, text) != sign.among.end()) {
     return;
   }
   std::string hint;
-  // "85°C" is a text to whoever reads it.
+  // "85°C" is read as a text: a unit needs a blank before it.
   if (number && !sign.unit.empty() && text.ends_with(sign.unit)) {
     hint = "; its unit has a blank before it";
   } else if (sign.file && sign.file->words.contains(text)) {

@@ -111,7 +111,7 @@ TEST(ValueCheck, TheThresholdToLeaveIsReadAsTheOneToEnter) {
   EXPECT_EQ(table->rules[1].leave, 82.0);
   EXPECT_EQ(FaultOf("heat", "> 85", "leave: 82 °F, "),
             "r.yaml:15:23: x: leave compares in '°F', but heat is in °C");
-  EXPECT_THAT(FaultOf("heat", "> 85", "leave: 82°C, "), HasSubstr("leave is no number like 82"));
+  EXPECT_THAT(FaultOf("heat", "> 85", "leave: 82°C, "), HasSubstr("leave is not a number like 82"));
   EXPECT_THAT(FaultOf("heat", "> 85", "leave: -41, "),
               HasSubstr("leave is -41, but heat is a number from -40 to 150"));
   EXPECT_EQ(FaultOf("free", "< 90 % of peers", "leave: 95 % of peers, "), "");
@@ -131,7 +131,7 @@ TEST(ValueCheck, AConditionIsHeldAgainstItsSignToo) {
 // Whoever wrote one thing wrongly is told one thing.
 TEST(RuleFaults, OneMistakeIsOneComplaint) {
   EXPECT_EQ(FaultOf("heat", "> 85°C"),
-            "r.yaml:15:23: x: when '85°C' is no number: expected \"> 85\", \"> 85 °C\", "
+            "r.yaml:15:23: x: when '85°C' is not a number: expected \"> 85\", \"> 85 °C\", "
             "\"== down\", \"< expected\", \"< baseline\", \"< 90 % of peers\", \"in 13, 31-33\", "
             "\"rises > 10 in 60s\", \"any of 0x60\", \"all of 0x3\", \"none of 0x1\" or \"other\"");
   const auto count = [](std::string text, std::string_view from, std::string_view to) {

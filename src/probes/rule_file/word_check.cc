@@ -25,7 +25,7 @@ bool Names(const Rule& rule, std::string_view placeholder) {
 
 void CheckWords(const Rule& rule, RuleFaults& faults) {
   if (!rule.code.empty() && !IsCamelCase(rule.code)) {
-    faults.Add("code", "is no CamelCase noun like TemperatureHigh");
+    faults.Add("code", "is not a CamelCase noun like TemperatureHigh");
   }
   if (const Status status = CheckSentence(rule.sentence); !status.ok()) {
     faults.Add("sentence", status.message());
@@ -35,10 +35,10 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
   }
   // So that a filled sentence is not cut before its numbers.
   if (rule.sentence.size() + rule.text.size() > kCauseMessageBytesMax - kSentenceBytesForValues) {
-    faults.Add("sentence", fmt::format("is past {} bytes with its text",
+    faults.Add("sentence", fmt::format("and text together are past {} bytes",
                                        kCauseMessageBytesMax - kSentenceBytesForValues));
   }
-  // People read these at night.
+  // People read sentences at night.
   if ((rule.sentence + rule.text).find('!') != std::string::npos) {
     faults.Add("sentence", "has an exclamation mark");
   }

@@ -65,7 +65,7 @@ Json SchemaOfRow(RowKind kind, bool with_required) {
   Json required{Json::Array()};
   for (const Field& field : FieldsOf(kind)) {
     properties[field.name] = SchemaOfField(field);
-    // What a rule lacks it may have from the defaults of its sign.
+    // A rule may have a missing field from the defaults of its sign.
     const bool own = kind != RowKind::kRule || field.name == "id" || field.name == "sign";
     if (with_required && field.required && own) required.Append(std::string(field.name));
   }

@@ -1,5 +1,5 @@
-// What RuleEngine makes of other devices and other rules: readings held against those of peers, and
-// findings that another finding stands for.
+// The part of RuleEngine that looks at other devices and other rules: readings compared with those
+// of peers, and findings that another finding supersedes.
 // Tested by peer_values_test.cc.
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ std::optional<double> RuleEngine::PeersMedian(const Device& device, const Sign& 
   if (values.is_forgotten()) {
     values.Clear();
     for (const auto& [name, other] : devices_) {
-      // What a silent device showed once is no news of it.
+      // What a device showed before it fell silent does not count.
       if (other.model != device.model || IsSilent(other, at)) continue;
       const auto latest = other.latest.find(sign.name);
       if (latest == other.latest.end() || VoterOf(other, sign, at) != &other) continue;
@@ -73,7 +73,7 @@ void RuleEngine::LoseReading(Device& device, std::size_t rule, WallTime time) {
   if (!AsksForPeers(table_->rules[rule]) || !had_found || track.finding()) return;
   device.uncompared.try_emplace(
       rule, Trouble{fmt::format("cannot compare {} with peers any more: fewer than {} of its model "
-                                "show one above 0",
+                                "show a value above 0",
                                 table_->rules[rule].sign, kPeersLeast),
                     time});
 }

@@ -1,4 +1,4 @@
-// What of an engine outlives its process, and what its table of rules.
+// The state of an engine that outlives its process, and the state that outlives its table of rules.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -40,7 +40,7 @@ void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Insta
     const bool goes_on =
         rule != nullptr && rule->sign == old.sign && rule->state != HealthState::kHealthy;
     if (!goes_on) {
-      // What it had found is over as of now.
+      // The finding is over as of now.
       if (track.finding()) device.good_since = at.wall;
       if (track.finding()) device.good_by.clear();
       continue;

@@ -12,7 +12,7 @@ void PeerValues::Settle() {
 
 std::optional<double> PeerValues::MedianOfOthers(double own) const {
   const auto found = std::ranges::lower_bound(values_, own);
-  // A device that is not among them is held against nobody.
+  // A device whose value is not among them is compared with nobody.
   if (found == values_.end() || *found != own) return std::nullopt;
   const auto self = static_cast<std::size_t>(found - values_.begin());
   const std::size_t others = values_.size() - 1;

@@ -256,7 +256,7 @@ TEST_F(PeersTest, WhatHasNoBitsIsUnknown) {
     EXPECT_EQ(Of("a").state, HealthState::kHealthy);
     Evaluate({Make("a", "reasons", value)});
     EXPECT_EQ(Of("a").state, HealthState::kUnknown) << value;
-    EXPECT_THAT(Of("a").cause.message, HasSubstr("is no whole number with bits"));
+    EXPECT_THAT(Of("a").cause.message, HasSubstr("is not a whole number with bits"));
   }
 }
 
@@ -299,7 +299,7 @@ std::string RuleText(const std::string& id, const std::string& more) {
 TEST(Supersedes, NamesOnlyRulesThatThereAreAndNoCircle) {
   EXPECT_EQ(FaultsOfPeerRules(RuleText("a", "supersedes: [b]") + RuleText("b", "")), "");
   EXPECT_THAT(FaultsOfPeerRules(RuleText("a", "supersedes: [x]")),
-              HasSubstr("r.yaml:5: a: supersedes 'x' is no rule of this file"));
+              HasSubstr("r.yaml:5: a: supersedes 'x' is not a rule of this file"));
   EXPECT_THAT(FaultsOfPeerRules(RuleText("a", "supersedes: [a]")),
               HasSubstr("'a' supersedes this rule, itself or by others"));
   EXPECT_THAT(FaultsOfPeerRules(
@@ -332,11 +332,11 @@ TEST(RuleFaults, HaveTheColumnOfTheirField) {
                                  .status()
                                  .message();
   // The column of a character, not of a byte.
-  EXPECT_THAT(faults, HasSubstr("r.yaml:2:38: s: least is no number"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:5:3: t: most is no number"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2:38: s: least is not a number"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:5:3: t: most is not a number"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7:22: a: when '"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7:3: a: state is missing"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:8:1: file: rules2 is no part of a rules file"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:8:1: file: rules2 is not a part of a rules file"));
 }
 
 TEST(PeersRule, RefusesWhatHasNoMeaning) {

@@ -44,7 +44,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-// The whole text, or nothing: "85C" is no number.
+// The whole text, or nothing: "85C" is not a number.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};
@@ -116,7 +116,7 @@ StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
     comparison.with = std::string(right);
   } else {
     // Which of two texts is the greater would be a matter of taste.
-    return InvalidArgument("'{}' is no number: {}", right, kForms);
+    return InvalidArgument("'{}' is not a number: {}", right, kForms);
   }
   return Match(comparison);
 }
@@ -126,7 +126,8 @@ StatusOr<NumberRange> ParseRange(std::string_view word) {
   const auto first = ParseNumber<std::int64_t>(word.substr(0, dash));
   const auto last =
       dash == std::string_view::npos ? first : ParseNumber<std::int64_t>(word.substr(dash + 1));
-  if (!first || !last) return InvalidArgument("'{}' is no number and no range like 1-7", word);
+  if (!first || !last)
+    return InvalidArgument("'{}' is neither a number nor a range like 1-7", word);
   if (*last < *first) return InvalidArgument("range {} ends before it starts", word);
   return NumberRange{*first, *last};
 }
@@ -137,7 +138,8 @@ StatusOr<Match> ParseNumberSet(Cursor& cursor) {
     ASSIGN_OR_RETURN(const NumberRange range, ParseRange(cursor.Word()));
     set.ranges.push_back(range);
   } while (cursor.Take(","));
-  if (!cursor.done()) return InvalidArgument("'{}' is left over: {}", cursor.Rest(), kForms);
+  if (!cursor.done())
+    return InvalidArgument("'{}' at the end has no meaning: {}", cursor.Rest(), kForms);
   return Match(set);
 }
 
@@ -159,7 +161,7 @@ StatusOr<Match> ParseBitMask(BitMask::Need need, Cursor& cursor) {
   const char* const last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, mask.bits, hex ? 16 : 10);
   if (error != std::errc() || end != last || mask.bits == 0 || mask.bits > kBitsMost) {
-    return InvalidArgument("'{}' is no mask of bits like 0x60, above 0 and below 2^53", text);
+    return InvalidArgument("'{}' is not a mask of bits like 0x60, above 0 and below 2^53", text);
   }
   return Match(mask);
 }

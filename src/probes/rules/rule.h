@@ -27,7 +27,7 @@ enum class SignKind { kReading, kCounter, kEvent };
 // A regular expression of a table.
 struct Expression {
   std::string text{};
-  std::optional<Pattern> pattern{};  // nullopt where the text is none, which the reader refuses
+  std::optional<Pattern> pattern{};  // nullopt for a broken text, which the reader refuses
 
   bool operator==(const Expression& other) const { return text == other.text; }
 };
@@ -52,25 +52,25 @@ struct FileSource {
   std::string expected{};
   Several several = Several::kFirst;
   Duration every{};  // read at most so often; zero: at each look
-  // What of the file's text is the number, in the place of the begin of its first line.
+  // Where in the file's text the number is, if not at the begin of its first line.
   std::optional<Expression> capture{};
-  // What stands there instead of a number, and which number that is: {"live", 0}. Any other text
-  // is as garbage is.
+  // What stands there instead of a number, and which number that is: {"live", 0}. Any other text is
+  // an error.
   std::map<std::string, double> words{};
 
   bool operator==(const FileSource&) const = default;
 };
 
-// Where a sign of any device is what a command says of it. Its exit codes are those of the plugins
-// of Kubernetes' node-problem-detector: 0, all is well (the sign is 0), and 1, the problem exists
-// (1), with one line of standard output as detail. With anything else nobody knows.
+// A sign that a command gives. Exit codes are those of the plugins of Kubernetes'
+// node-problem-detector: 0, all is well (the sign is 0), and 1, the problem exists (1), with one
+// line of standard output as detail. Any other code makes the sign unknown.
 struct CommandSource {
   // Program and arguments, without a shell. Each "{name}" of kPlaceholders is filled in.
   std::vector<std::string> command{};
   // Standard output is {"value": 91.5, "message": "..."}: `value` takes the place of 0 and 1.
   bool json = false;
   Duration every = std::chrono::seconds(30);
-  Duration timeout = std::chrono::seconds(5);  // then it is killed, and nobody knows
+  Duration timeout = std::chrono::seconds(5);  // then it is killed, and the sign unknown
   Duration cpu = std::chrono::seconds(2);      // likewise, by RLIMIT_CPU; whole seconds
 
   bool operator==(const CommandSource&) const = default;
@@ -85,14 +85,14 @@ struct ExporterSpec {
   std::map<std::string, std::string> labels{};
   Duration every = std::chrono::seconds(15);
   Duration timeout = std::chrono::seconds(5);
-  // For so long the last value holds where a page says none, or no page comes.
+  // How long the last value holds when a page has none, or no page comes.
   Duration patience = std::chrono::minutes(1);
 
   bool operator==(const ExporterSpec&) const = default;
 };
 
-// Where a sign of any device is a metric of an exporter. Of an event the value is its number, which
-// happens when it changes to another one than 0.
+// A sign that is a metric of an exporter. For an event the value is its number: it happens when
+// that changes to anything but 0.
 struct MetricSource {
   std::string exporter{};
   std::string name{};
@@ -103,7 +103,7 @@ struct MetricSource {
   bool operator==(const MetricSource&) const = default;
 };
 
-// Where an event of a device is a line that its driver writes into the kernel's log. Only records
+// An event that is a line in the kernel's log, written by the device's driver. Only records count
 // of which the kernel itself says which device they are about (SUBSYSTEM and DEVICE, by
 // dev_printk).
 struct KernelSource {
@@ -120,15 +120,15 @@ struct SignSpec {
   std::string unit{};
   std::string help{};   // one line for `galen inject`
   std::string usual{};  // the value on a healthy device; "" for events
-  // What it can be, for whoever makes one up (sign_value.h): one of a few texts or numbers, or a
-  // number within bounds.
+  // The values that it can have, for whoever makes one up (sign_value.h): one of a few texts or
+  // numbers, or a number within bounds.
   std::vector<std::string> among{};
   std::optional<double> least{};
   std::optional<double> most{};
   bool whole = false;  // in plain digits, as faults are numbered and links are counted
-  // A value out of `least` and `most` that a file gives is none: 255 lanes mean that nobody knows.
+  // A file's value outside of `least` and `most` makes the sign unknown, such as 255 lanes.
   std::optional<FileSource> file{};
-  // In the place of a file; least and most bound what it gives, too.
+  // A source in the place of a file; least and most bound its values, too.
   std::optional<CommandSource> command{};
   std::optional<MetricSource> metric{};
   std::optional<KernelSource> kernel{};
@@ -146,7 +146,7 @@ struct Expected {
   bool operator==(const Expected&) const = default;
 };
 
-// Likewise: the best value that this process has seen of the device.
+// The right side that is the best value which this process has seen of the device.
 struct Baseline {
   bool operator==(const Baseline&) const = default;
 };
@@ -161,7 +161,7 @@ struct Peers {
 };
 // The median of two devices lies between them and does not show which of them is bad.
 inline constexpr std::size_t kPeersLeast = 3;
-// What Rule::leave is in where peers are compared with.
+// The unit of Rule::leave in a comparison with peers.
 inline constexpr std::string_view kPeersUnit = "% of peers";
 
 // "> 85", "> 85 °C", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be
@@ -223,7 +223,7 @@ StatusOr<Match> ParseMatch(std::string_view text);
 // `left` is what was read, `right` what the rule says.
 bool Holds(Compare compare, double left, double right);
 
-// What ends a finding.
+// The way in which a finding ends.
 enum class Until {
   kClear,   // the sign no longer matches
   kFor,     // the event was not seen again for Rule::quiet
@@ -231,7 +231,7 @@ enum class Until {
   kReboot,  // the machine started anew
 };
 
-// What the share of a Degraded device is: a number, or the value against what is expected of it.
+// The share of a Degraded device that is the value against what is expected of it.
 struct ShareRatio {
   bool operator==(const ShareRatio&) const = default;
 };
@@ -253,8 +253,8 @@ struct Rule {
   Match match{};
   std::optional<Condition> condition{};
   HealthState state = HealthState::kHealthy;  // Healthy: kept as a record, changes nothing
-  // What is left of a Degraded device, above 0 and up to 1; a ratio is the value over what it is
-  // compared with.
+  // The capability left of a Degraded device, above 0 and up to 1; a ratio is the value over what
+  // it is compared with.
   std::variant<double, ShareRatio> share = 1.0;
   std::string code{};      // "TemperatureHigh"
   std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text} {detail}
@@ -269,8 +269,8 @@ struct Rule {
   Duration enter_for{};  // matches without a break for so long
   int count = 1;         // and so many times
   Duration window{};     // within this; zero: one after the other
-  // Only events with one detail (an NVLink's number) count together, and those without none; of
-  // those less than a minute apart the first.
+  // Only events of the same detail (an NVLink's number) count together; of those less than a minute
+  // apart only the first. Events without a detail do not count.
   bool same_detail = false;
   std::optional<double> leave{};  // the threshold that ends a finding, on the good side of `match`
   std::string leave_unit{};       // where it is written, as Comparison::unit; "% of peers"
@@ -296,7 +296,7 @@ struct RuleTable {
   const SignSpec* FindSign(std::string_view name) const;
   const Rule* FindRule(std::string_view id) const;
   const ExporterSpec* FindExporter(std::string_view name) const;
-  // Whether both say the same; by what they extend is no difference.
+  // Whether both say the same; which table they extend does not matter.
   bool operator==(const RuleTable& other) const {
     return exporters == other.exporters && signs == other.signs && rules == other.rules;
   }

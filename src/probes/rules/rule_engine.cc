@@ -13,7 +13,7 @@ namespace {
 // The finding to show of two: worse state, less left, earlier (the root, not what followed).
 bool Outranks(const Finding& a, const Finding& b) {
   if (a.state != b.state) return a.state > b.state;
-  // What is left counts only where something is: an Unhealthy device has no share to compare.
+  // Shares count for Degraded devices only: an Unhealthy device has none to compare.
   if (a.state == HealthState::kDegraded && a.share != b.share) return a.share < b.share;
   return a.since < b.since;
 }
@@ -47,7 +47,7 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
   // A device that comes back under its name may be another: it starts without the old one's
   // findings.
   std::erase_if(devices_, [&present](const auto& entry) { return !present.contains(entry.first); });
-  // Whoever left is nobody's peer any more.
+  // A device that left is no longer a peer.
   for (PeerValues& values : peers_) values.Forget();
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
@@ -100,7 +100,8 @@ void RuleEngine::Note(const Sign& sign, const Subject& subject) {
   for (auto& [name, device] : subject.devices) {
     if (use.peers && device.model) peers_[*device.model * peer_signs_ + *use.peers].Forget();
     if (!number) {
-      // Its peers' readings, which may come before it, must not be held against an old one.
+      // Peers' readings, which may come earlier in this look, must not be compared with an old
+      // value.
       device.latest.erase(sign.name);
       continue;
     }
@@ -123,7 +124,7 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
   if (weighable) return ApplyReading(device, sign, use, at);
   // A value that no rule can weigh must not pass for a good one.
   Sign unreadable = sign;
-  unreadable.error = fmt::format("'{}' is no {}", ValueText(sign),
+  unreadable.error = fmt::format("'{}' is not a {}", ValueText(sign),
                                  use.needs_whole ? "whole number with bits" : "number");
   ApplyUnreadable(device, unreadable);
 }
@@ -150,14 +151,14 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& u
                               device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
   if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
     device.good_since = sign.time;
-    // That a first look finds nothing is no news.
+    // A first look that finds nothing is no news.
     device.good_by = was_unreadable ? sign.raw : "";
   }
   device.last_read = at.now;
   for (const std::size_t index : use.rules) {
     RuleTrack& track = TrackOf(device, index);
     if (!ConditionHolds(device, table_->rules[index])) {
-      // What it found already stays: only the sign itself can end it.
+      // A finding stays: only the sign itself can end it.
       track.Pause();
     } else if (AsksForPeers(table_->rules[index])) {
       ApplyAgainstPeers(device, sign, index, *use.peers, at);
@@ -225,7 +226,7 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     // found.
     const bool finds =
         rule.state != HealthState::kHealthy && TrackOf(device, index).OnEvent(sign, at);
-    // Each of them has the record of another rule; this one's says that they are many of one part.
+    // Each event has the record of another rule; this rule's says that one part has many of them.
     if (rule.same_detail && !finds) continue;
     const bool ended = Clear(device, rule, sign);
     if (sign.maybe_old && !ended) continue;

@@ -20,12 +20,12 @@
 
 namespace galen::probes {
 
-// What the devices of one model show of one sign at present, so that each can be held against the
-// others. Filled anew by its owner when something came; keeps its memory, so that it asks for none
-// once all devices have been seen.
+// The values that the devices of one model show of one sign at present, so that each can be
+// compared with the others. Filled anew by its owner when something came; keeps its memory, so that
+// it asks for no more once all devices have been seen.
 class PeerValues {
  public:
-  // What was filled in counts no longer.
+  // The values are out of date from now on.
   void Forget() { known_ = false; }
   // Whether Fill is due.
   bool is_forgotten() const { return !known_; }
@@ -55,7 +55,7 @@ struct Instant {
   WallTime wall{};
 };
 
-// What a rule has found.
+// The state that a rule has found, and why.
 struct Finding {
   HealthState state = HealthState::kHealthy;
   double share = 1.0;  // 0: a ratio that leaves nothing, which makes the device Unhealthy
@@ -67,7 +67,7 @@ struct Finding {
 };
 
 // One for each pair of device and rule, made by the RuleEngine when the rule first matters to the
-// device. Not thread-safe; a value's life.
+// device. Not thread-safe.
 class RuleTrack {
  public:
   // `rule` is lent and outlives the track.
@@ -75,9 +75,9 @@ class RuleTrack {
   // The same rule in another place, when the table that it stands in is read anew.
   void Rebind(const Rule& rule) { rule_ = &rule; }
 
-  // A reading or a counter; `best` is what the rule compares with, of what others know: for
-  // "< baseline" the highest value seen on this device, for "… of peers" their median. May enter a
-  // finding, begin or finish its end.
+  // A reading or a counter; `best` is what the rule compares with, if the engine has to know it:
+  // for "< baseline" the highest value seen on this device, for "… of peers" their median. May
+  // enter a finding, begin or finish its end.
   void OnReading(const Sign& sign, double best, const Instant& at);
   // An event that the rule matches. True when the finding begins with it.
   bool OnEvent(const Sign& sign, const Instant& at);
@@ -98,12 +98,12 @@ class RuleTrack {
   bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.
   WallTime ended() const { return ended_; }
-  // The raw sign that ended it; "" when it was none, or no finding ended yet.
+  // The raw sign that ended it; "" when time alone did, or no finding ended yet.
   const std::string& ended_by() const { return ended_by_; }
   // When Settle next has something to do, if no sign comes before.
   std::optional<Time> Due() const;
 
-  // What must survive a restart: null when there is nothing.
+  // The state that must survive a restart: null when there is nothing.
   Json Save() const;
   void Restore(const Json& saved, const Instant& at);
 
@@ -116,7 +116,7 @@ class RuleTrack {
   struct Hit {
     WallTime time{};
     Time at{};
-    std::string detail{};  // where only those with one count together
+    std::string detail{};  // where only hits of one detail count together
   };
   static Hit HitAt(WallTime time, const Instant& at);
 
@@ -170,7 +170,7 @@ inline constexpr std::string_view kSignUnreadable = "SignUnreadable";  // a sign
 inline constexpr std::string_view kPeersMissing = "PeersMissing";
 }  // namespace cause_code
 
-// An event, and what its rule says of it; also of those that change nothing. For the history of a
+// An event, and what its rule says of it, even if that changes nothing. For the history of a
 // device, one for each rule that matched.
 struct SignRecord {
   Sign sign{};
@@ -180,16 +180,17 @@ struct SignRecord {
   bool operator==(const SignRecord&) const = default;
 };
 
-// What came of some signs: findings that changed, in order of device name, and events in the order
+// The result of some signs: findings that changed, in order of device name, and events in the order
 // of their signs.
 struct Evaluation {
   std::vector<HealthChange> changes{};
   std::vector<SignRecord> records{};
 };
 
-// Belongs to whoever calls it, on one loop. The order of a table's rows decides nothing.
+// Belongs to its caller's loop. The order of a table's rows decides nothing.
 class RuleEngine {
  public:
+  // Whose devices these are, and when one counts as Unknown.
   struct Options {
     std::string driver{};
     std::string pool{};
@@ -207,9 +208,9 @@ class RuleEngine {
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
   // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
-  // The model of each device: those of one model are peers. A device without one has none. Devices
-  // that are parts of one whole show what it shows, as MIG instances of one GPU: they have one vote
-  // together, and none on one another.
+  // The model of each device: those of one model are peers. A device without a model has no peers.
+  // Devices that are parts of one whole show what it shows, as MIG instances of one GPU: they count
+  // as one peer together, and not as peers of each other.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device = {});
 
@@ -219,9 +220,9 @@ class RuleEngine {
   // rules found that are gone, or look at another sign now, is over. Gives what changes by that.
   Evaluation SetTable(const RuleTable& table, const Instant& at);
 
-  // What follows from these signs, and from time having passed; call it with none when NextDue has
-  // come. Signs of other devices, and signs that the table does not know, are left out. Each change
-  // is returned once, and Snapshot shows it from then on.
+  // Changes that follow from these signs, and from time having passed; call it with none when
+  // NextDue has come. Signs of other devices, and signs that the table does not know, are left out.
+  // Each change is returned once, and Snapshot shows it from then on.
   Evaluation Evaluate(const std::vector<Sign>& signs, const Instant& at);
   // A probe could read nothing at all: every device is Unknown until it can again.
   Evaluation ObserveFailed(const Status& status, const Instant& at);
@@ -231,8 +232,8 @@ class RuleEngine {
   // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
   // its last finding. "" when there is none, or no such device.
   std::string RawSign(std::string_view device) const;
-  // What counts of a device now, with the id of each rule, in the table's order: what holds and is
-  // not superseded. Empty for a device that is not there.
+  // The findings of a device that count now, with the id of each rule, in the table's order: those
+  // that hold and are not superseded. Empty for a device that is not there.
   std::vector<std::pair<std::string, Finding>> Findings(std::string_view device) const;
   // The rule whose finding keeps that of `rule` from counting; "" when there is none.
   std::string SupersededBy(std::string_view device, std::string_view rule) const;
@@ -274,13 +275,13 @@ class RuleEngine {
   };
   using Devices = std::map<std::string, Device, std::less<>>;
 
-  // What a sign is about, looked up once for all that is done with it.
+  // The subject of a sign, looked up once for all that is done with it.
   struct Subject {
     const SignUse* use = nullptr;  // null: the table does not know it
     std::ranges::subrange<Devices::iterator> devices{};
   };
 
-  // What is derived from the table.
+  // Derives the members below from the table.
   void ReadTable();
   // The device's tracks by the present table, from those by the one before.
   void MoveTracks(Device& device, const RuleTable& before, const Instant& at);
@@ -288,28 +289,28 @@ class RuleEngine {
   void FindSubjects(const std::vector<Sign>& signs);
   // The devices that a sign is about: one, all or none.
   std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
-  // What later signs and rules of the same look compare with.
+  // Notes the values that later signs and rules of the same look compare with.
   void Note(const Sign& sign, const Subject& subject);
   void Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
              Evaluation& evaluation);
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
   void ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule, std::size_t slot,
                          const Instant& at);
-  // The one whose value counts for the device, of the parts of its whole; nullptr: none shows it.
+  // The device whose value counts among the parts of one whole; nullptr: none shows the sign.
   const Device* VoterOf(const Device& device, const Sign& sign, const Instant& at) const;
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
                                     const Instant& at);
-  // What the rule found is over, as of `time`: there is no reading of its sign, or there are too
-  // few peers to hold it against. What rests on peers is well only when they show it.
+  // Ends what the rule found, as of `time`: there is no reading of its sign, or there are too few
+  // peers to compare it with. A finding against peers counts as well again only when they show it.
   void LoseReading(Device& device, std::size_t rule, WallTime time);
   void ApplyUnreadable(Device& device, const Sign& sign);
-  // What was found by the sign's readings ends, and nothing of it is unknown.
+  // Ends what the sign's readings have found, and its trouble.
   void ApplyAbsent(Device& device, const Sign& sign);
   void ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                   Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
-  // Whether a finding ended.
+  // True when a finding ended.
   bool Clear(Device& device, const Rule& by, const Sign& sign);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
   // Made when the rule first matters to the device: most rules never do.
@@ -329,7 +330,7 @@ class RuleEngine {
   const Options options_;
   SignUses signs_;                       // all that the table declares
   std::set<std::string> awaited_signs_;  // of commands
-  // By model and sign: models_ rows of as many as there are signs with peers.
+  // By model and sign: models_ rows, each with a place for every sign that has peers.
   std::vector<PeerValues> peers_;
   std::size_t peer_signs_ = 0;
   std::vector<std::vector<std::size_t>> superseders_;  // of each rule, the rules that name it

@@ -234,7 +234,7 @@ TEST_F(RuleEngineTest, AValueThatNoRuleCanWeighIsAReadError) {
   Show("temperature", 41.0);
   Show("temperature", "warm");
   EXPECT_EQ(State(), HealthState::kUnknown);
-  EXPECT_EQ(Health().cause.message, "cannot read temperature: 'warm' is no number");
+  EXPECT_EQ(Health().cause.message, "cannot read temperature: 'warm' is not a number");
 }
 
 TEST_F(RuleEngineTest, AProbeThatFailsAsAWholeMakesAllDevicesUnknown) {
@@ -366,7 +366,7 @@ TEST_F(RuleEngineTest, AFirstBadReadingThatWaitsOutItsDebounceIsNotHealth) {
   Show("temperature", 40.0);
   EXPECT_EQ(Health().state, HealthState::kHealthy);
   Show("temperature", 91.0);
-  EXPECT_EQ(Health().state, HealthState::kHealthy) << "once healthy, a debounce is no doubt";
+  EXPECT_EQ(Health().state, HealthState::kHealthy) << "once healthy, a debounce is not a doubt";
 }
 
 TEST_F(RuleEngineTest, AProbeThatFailsForLongIsNotLookedAtInATightCircle) {

@@ -32,7 +32,7 @@ bool ExpectsText(const Comparison& comparison, const Sign& sign) {
   return std::holds_alternative<Expected>(comparison.with) && !sign.expected_text.empty();
 }
 
-// What the comparison compares with, as a number; `best` is what RuleTrack::OnReading has it for.
+// The right side of the comparison, as a number; `best` is what RuleTrack::OnReading has it for.
 std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, double best) {
   if (const double* number = std::get_if<double>(&comparison.with)) return *number;
   if (std::holds_alternative<Expected>(comparison.with)) return sign.expected;
@@ -102,7 +102,7 @@ void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   best_ = best;
   // Entering and leaving never happen on one reading.
   if (finding_) return WatchForEnd(sign, matches, at);
-  // That is no second reading; a rule that was paused, though, begins with it.
+  // A sign that is shown again confirms nothing; a rule that was paused, though, begins with it.
   if (matching_since_ && sign.look == Sign::Look::kAgain) return;
   if (!matching_since_) {
     matching_since_ = at.now;
@@ -140,12 +140,12 @@ void RuleTrack::TryEnter(const Instant& at) {
 }
 
 RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
-  // One from the future happened now: its clock, or ours, was set.
+  // An event from the future happened now: its clock, or ours, was set.
   return {time, at.now - std::max(Duration::zero(), at.wall - time)};
 }
 
 bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
-  // Also of a finding that stands: each further event puts the end of its quiet time off.
+  // Also for a finding that stands: each further event puts the end of its quiet time off.
   Hit hit = HitAt(sign.time, at);
   if (hit.time >= last_event_.time) last_event_ = hit;
   if (finding_) return false;

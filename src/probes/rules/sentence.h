@@ -10,7 +10,7 @@
 
 namespace galen::probes {
 
-// What the placeholders of a sentence stand for.
+// The values of the placeholders of a sentence.
 struct SentenceValues {
   std::string value{};
   std::string threshold{};

@@ -1,4 +1,5 @@
-// What was read from a device, and who reads it. Values and seams; a Probe belongs to its loop.
+// Signs that were read from devices, and who reads them. Values and seams; a Probe belongs to its
+// loop.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace galen::probes {
 
 // A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
-// device can have the name: it is no DNS label.
+// device can have the name: it is not a DNS label.
 inline constexpr std::string_view kEveryDevice = "*";
 
 // One thing read from one device at one time. `error` set: it could not be read, and `value` means
@@ -25,7 +26,7 @@ struct Sign {
   std::variant<double, std::string> value = 0.0;
   std::string unit{};                // "°C"
   std::optional<double> expected{};  // what this device can do at its best, where known
-  // What a command says of it, or which part of the device it is about ("link 6"); printable.
+  // A command's words about it, or the part of the device that it is about ("link 6"); printable.
   std::string detail{};
   // The MIG instance that an event is about, where a GPU is cut into them: "1", or "1/0" with its
   // compute instance. "": the whole device, or its source does not say.
@@ -38,7 +39,7 @@ struct Sign {
   // The device has no such sign: an error that was shown of it before is over. `value` means
   // nothing.
   bool absent = false;
-  // What a text should be, such as a version: then `value` is compared with it as a text.
+  // The text that it should be, such as a version: then `value` is compared with it as a text.
   std::string expected_text{};
   // An event that may be older than this process, such as what a first look shows: it ends findings
   // of an earlier process, and is an event only where it ends one.
@@ -56,11 +57,11 @@ struct Sign {
   bool operator==(const Sign&) const = default;
 };
 
-// The value as a number; a text that is none gives nullopt, and so do "nan" and "inf": no rule can
-// weigh them.
+// The value as a number; nullopt for any other text, and for "nan" and "inf": no rule can weigh
+// them.
 std::optional<double> NumberOf(const Sign& sign);
-// The same for numbers of events such as XIDs; nullopt for a fraction or what a double cannot hold
-// exactly.
+// The value as a whole number, for events such as XIDs; nullopt for a fraction or what a double
+// cannot hold exactly.
 std::optional<std::int64_t> WholeNumberOf(const Sign& sign);
 // The value as people write it: "91", "0.5", "down".
 std::string ValueText(const Sign& sign);

@@ -35,7 +35,7 @@ SignUses UsesOf(const RuleTable& table) {
       if (condition != uses.end()) condition->second.is_condition = true;
     }
     const auto sign = uses.find(rule.sign);
-    // The reader refuses such a rule; one that no sign can reach is no rule.
+    // The reader refuses a rule of an unknown sign.
     if (sign == uses.end()) continue;
     SignUse& use = sign->second;
     use.rules.push_back(i);
@@ -52,7 +52,7 @@ std::vector<std::vector<std::size_t>> SupersedersOf(const RuleTable& table) {
   for (std::size_t i = 0; i < table.rules.size(); ++i) {
     for (const std::string& id : table.rules[i].supersedes) {
       const Rule* named = table.FindRule(id);
-      // The reader refuses a name of no rule.
+      // The reader refuses the name of an unknown rule.
       if (named == nullptr) continue;
       superseders[static_cast<std::size_t>(named - table.rules.data())].push_back(i);
     }

@@ -1,5 +1,4 @@
-// What the rules of a table make of each sign, so that a reading meets only the rules that look at
-// it: of a table's rules one or two.
+// The rules of a table by sign, so that a reading meets only the few rules that look at it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ struct SignUse {
   std::optional<std::size_t> peers{};
 };
 
-// Whether the rule holds a reading against that of other devices.
+// Whether the rule compares a reading with those of other devices.
 bool AsksForPeers(const Rule& rule);
 
 // By name.

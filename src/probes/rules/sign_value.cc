@@ -59,8 +59,8 @@ StatusOr<Value> ParseSignValue(const SignSpec& sign, std::string_view text) {
   if (IsAnyText(sign)) return ToValue(text);
   const std::optional<double> number = ToNumber(text);
   if (!number) {
-    return InvalidArgument("'{}' is no number, as {} needs one: {}", Printable(CutText(text, 80)),
-                           sign.name, PossibleValues(sign));
+    return InvalidArgument("'{}' is not a number, as {} needs one: {}",
+                           Printable(CutText(text, 80)), sign.name, PossibleValues(sign));
   }
   if (!IsWithin(sign, *number) || (sign.whole && !IsPlainDigits(text))) return Refusal(sign, text);
   return Value(*number);

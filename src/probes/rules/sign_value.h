@@ -1,4 +1,4 @@
-// Which values a sign can have, as its table says. Hardware shows what it shows; this holds for
+// The values that a sign can have, as its table says. Hardware shows what it shows; this holds for
 // what somebody makes up, so that a slip of the finger is refused and not judged. Pure.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace galen::probes {
 
-// It comes from a socket and goes into logs.
+// Bytes of a value, which comes from a socket and goes into logs.
 inline constexpr std::size_t kSignValueBytesMax = 64;
 
 // The text as a value of this sign: one of SignSpec::among; else a number within least and most,

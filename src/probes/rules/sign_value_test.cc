@@ -29,7 +29,7 @@ TEST(SignValue, AFaultsNumberIsPlainDigitsWithinItsRange) {
                                              bad));
   }
   for (const std::string_view bad : {"abc", "0x4f", "+79", " 79", "nan", "inf"}) {
-    EXPECT_THAT(Refusal(xid, bad), HasSubstr("is no number, as xid needs one")) << bad;
+    EXPECT_THAT(Refusal(xid, bad), HasSubstr("is not a number, as xid needs one")) << bad;
   }
   EXPECT_THAT(Refusal(xid, ""), HasSubstr("empty"));
   EXPECT_THAT(Refusal(xid, std::string(1000, '9')), HasSubstr("64 bytes"));

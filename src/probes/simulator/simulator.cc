@@ -14,7 +14,7 @@ namespace {
 
 // PCI has five bits for the slot.
 constexpr int kSlotsPerBus = 32;
-// A warm thing is never twice the same; what is counted or negotiated is.
+// Temperature and power vary from reading to reading; counts and negotiated values do not.
 bool Wobbles(std::string_view unit) { return unit == "°C" || unit == "W"; }
 
 Sign MakeSign(const SimulatedGpu& device, std::string_view name, WallTime time) {
@@ -50,7 +50,7 @@ SimulatedGpu GpuSimulator::MakeDevice(int index) {
   };
   State& state = states_[device.name];
   for (const SignSpec& spec : table_.signs) {
-    // Each card has its own place in the case, up to 4 % warmer than the next.
+    // Each card is in another place of the case, up to 4 % warmer than the next.
     if (!Wobbles(spec.unit)) continue;
     const std::optional<double> usual = NumberOf(Sign{.value = spec.usual});
     if (usual) state.own[spec.name] = std::round(*usual * (1 + 0.04 * random_.Fraction()));

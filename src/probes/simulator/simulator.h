@@ -17,7 +17,7 @@
 
 namespace galen::probes {
 
-// What stays of a GPU, whatever it shows.
+// The lasting facts of a simulated GPU.
 struct SimulatedGpu {
   std::string name{};         // "gpu-0"
   std::string model{};        // "H200"

@@ -26,7 +26,7 @@ void TrimSpaces(std::string_view& text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
 }
 
-// What stands behind the row's name; nullopt when no line begins with it.
+// The text after the row's name; nullopt when no line begins with it.
 std::optional<std::string_view> TextOfRow(std::string_view text, std::string_view row) {
   while (!text.empty()) {
     std::string_view line = TakeLine(text);
@@ -80,7 +80,7 @@ StatusOr<std::optional<double>> NumberOfLine(std::string_view line) {
   std::string_view rest;
   const std::optional<double> number = LeadingNumber(line, rest);
   if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%'))
-    return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
+    return InvalidArgument("'{}' is not a number", Printable(CutText(ToValidUtf8(line), 40)));
   return number;
 }
 
@@ -90,8 +90,8 @@ FileNumber NumberOfWord(std::string_view line, const FileSource& source) {
   if (const auto known = source.words.find(word); known != source.words.end())
     return {.value = known->second, .word = word};
   if (SaysUnknown(line)) return {};
-  return {.error =
-              fmt::format("'{}' is none of its words", Printable(CutText(ToValidUtf8(word), 40)))};
+  return {.error = fmt::format("'{}' is not one of its words",
+                               Printable(CutText(ToValidUtf8(word), 40)))};
 }
 
 FileNumber NumberIn(std::string_view text, const FileSource& source) {
@@ -148,21 +148,22 @@ SignReading ReadOne(const SysfsFiles& files, SysfsDirectory& directory, const Si
     reading.error = std::move(expected.error);
     return reading;
   }
-  // What is expected must be a value of the sign as well (255 lanes are none to wait for), and more
-  // than nothing: sensors that are not wired have a limit of 0.
+  // An expected value must be a possible value of the sign (255 lanes are not), and more than
+  // nothing: sensors that are not wired have a limit of 0.
   if (expected.value && *expected.value > 0 && IsInBounds(sign, *expected.value)) {
     reading.expected = expected.value;
   }
   return reading;
 }
 
-// What two readings are compared by: of those with a limit how near they are to it.
+// The number that two readings are compared by: how near they are to their limit, where they have
+// one.
 double Rank(const SignReading& reading) {
   if (!reading.expected) return *reading.value;
   return *reading.value / *reading.expected;
 }
 
-// Which of two readings with values counts.
+// The one of two readings with values that counts.
 SignReading Pick(Several several, SignReading a, SignReading b) {
   // A sensor without a limit of its own says nothing beside one that has it.
   if (a.expected.has_value() != b.expected.has_value() && several != Several::kSum) {

@@ -14,8 +14,8 @@
 
 namespace galen::probes {
 
-// What was read for a sign. Neither a value nor an error: there is no such file, or the kernel
-// itself has no value.
+// The reading of a sign. Neither a value nor an error: there is no such file, or the kernel itself
+// has no value.
 struct SignReading {
   std::string sign{};
   std::optional<double> value{};
@@ -38,7 +38,7 @@ struct DeviceLook {
 // hangs, should it never return.
 using BeforeRead = std::function<void(const std::string& sign, const std::string& file)>;
 
-// Those that have a file, in order. `signs` is lent.
+// The signs that have a file, in order. `signs` is lent.
 std::vector<const SignSpec*> WithFiles(const std::vector<SignSpec>& signs);
 
 // Reads these signs. REQUIRES: each has a file.
@@ -50,7 +50,7 @@ DeviceLook LookAgainAtDevice(const SysfsFiles& files, SysfsDirectory& directory,
                              const std::vector<const SignSpec*>& signs,
                              const BeforeRead& before_read);
 
-// What a look showed, as signs of the device: values, and what cannot be read.
+// A look as signs of the device: values, and what cannot be read.
 std::vector<Sign> SignsOf(const DeviceLook& look, const std::string& device);
 
 // The number in a file's text: of its first line, or of the line that begins with `row`; "16.0 GT/s

@@ -58,7 +58,7 @@ TEST_F(DeviceLookTest, AWordIsTheNumberThatTheSignSays) {
   EXPECT_EQ(Read(state).value, 7) << "a file may be empty while all is well";
   Write("state", "alive\n");
   EXPECT_EQ(Read(state).value, std::nullopt);
-  EXPECT_EQ(Read(state).error, "state: 'alive' is none of its words");
+  EXPECT_EQ(Read(state).error, "state: 'alive' is not one of its words");
   Write("state", "unknown\n");
   EXPECT_EQ(Read(state), SignReading{.sign = "s"}) << "the kernel itself does not know";
   Write("mode", "Type: Boot\nInfo: 3\n");
@@ -117,7 +117,7 @@ TEST_F(DeviceLookTest, ALimitThatCannotBeReadMakesTheValueUnknownToo) {
   const SignReading reading =
       Read({.path = "temp*_input", .expected = "temp*_crit", .several = Several::kHighest});
   EXPECT_EQ(reading.value, std::nullopt) << "a cool sensor says nothing of a hot one";
-  EXPECT_EQ(reading.error, "temp1_crit: 'garbage' is no number");
+  EXPECT_EQ(reading.error, "temp1_crit: 'garbage' is not a number");
 }
 
 TEST_F(DeviceLookTest, ALimitOfZeroIsOneThatNobodySet) {
@@ -135,7 +135,7 @@ TEST_F(DeviceLookTest, GarbageAndARefusedReadAreErrorsThatNameTheFile) {
   Write("width", "sixteen\n");
   Write("broken", "");
   files_.errors["/d/broken"] = Unavailable("/d/broken: Input/output error");
-  EXPECT_EQ(Read({.path = "width"}).error, "width: 'sixteen' is no number");
+  EXPECT_EQ(Read({.path = "width"}).error, "width: 'sixteen' is not a number");
   EXPECT_THAT(Read({.path = "broken"}).error, HasSubstr("/d/broken: Input/output error"));
 }
 

@@ -32,7 +32,7 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
                                        WallTime now) {
   std::vector<Sign> signs;
   if (!sign.empty()) signs.push_back(MakeUnknown(std::string(sign), error, now));
-  // What is read after the one that hangs is not read, either.
+  // Signs that come after the one that hangs are not read, either.
   const std::string behind = sign.empty() ? error : "not read, because " + error;
   for (const auto& [name, last] : last_) {
     if (name != sign) signs.push_back(MakeUnknown(name, behind, now));
@@ -62,11 +62,11 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
     signs.push_back(std::move(reset));
   }
   for (const SignReading& reading : look.readings) TakeReading(reading, now, signs);
-  // What is read more seldom is still as it was: silence would make the device unknown.
+  // Signs that are read more seldom are still as they were: silence would make the device unknown.
   for (auto& [name, last] : last_) {
     if (std::exchange(last.read, false)) continue;
     signs.push_back(last.sign);
-    // No second reading, which alone could confirm the first.
+    // Not a second reading, which alone could confirm the first.
     signs.back().look = Sign::Look::kAgain;
   }
 }
@@ -76,8 +76,8 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   Last* last = known == last_.end() ? nullptr : &known->second;
   if (last != nullptr) last->read = true;
   std::string error = reading.error;
-  // A file that this device never had is no sign of it; one that it had is missed, and so is its
-  // limit: without one no rule matches, and a fault would pass for over.
+  // A file that this device never had is not a sign of it. One that it had is missed, and so is its
+  // limit: without it no rule matches, and a fault would seem to be over.
   if (error.empty() && last != nullptr && !reading.value) {
     error = reading.outside ? fmt::format("it is {} now, past the sign's least or most",
                                           NumberText(*reading.outside))

@@ -1,5 +1,5 @@
-// What looks at one device show, held against what it showed before: a file that was there and is
-// gone is missed, one that never was is no sign of it. A value; no clock, no I/O.
+// The looks at one device, each compared with what the device showed before: a file that was there
+// and is gone is missed, one that never was is not a sign of it. A value; no clock, no I/O.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ class DeviceSigns {
 
  private:
   Sign MakeSign(std::string_view name, WallTime now) const;
-  // The same, as one that cannot be read.
+  // The sign of that name, as one that cannot be read.
   Sign MakeUnknown(const std::string& name, const std::string& error, WallTime now);
   void TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs);
 

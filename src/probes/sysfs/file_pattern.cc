@@ -19,7 +19,7 @@ std::string Join(const std::string& directory, std::string_view name) {
   return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
 }
 
-// What the star of the segment stands for in the name; nullopt when it does not match.
+// The text that the star of the segment stands for in the name; nullopt when it does not match.
 std::optional<std::string> MatchStar(std::string_view segment, std::string_view name) {
   const std::size_t star = segment.find('*');
   const std::string_view before = segment.substr(0, star), after = segment.substr(star + 1);
@@ -38,7 +38,7 @@ bool StarBefore(const std::string& a, const std::string& b) {
   return std::pair(number(a), a) < std::pair(number(b), b);
 }
 
-// What a segment with a star names in the directory of one path found so far.
+// The paths that a segment with a star names in the directory of one path found so far.
 Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath& from,
               std::string_view segment, std::vector<FoundPath>& found) {
   const StatusOr<std::vector<std::string>> names =
@@ -48,7 +48,8 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
     std::optional<std::string> star = MatchStar(segment, name);
     if (!star) continue;
     if (found.size() >= kFoundPathsMax) {
-      return FailedPrecondition("more than {} are there, say which are meant", kFoundPathsMax);
+      return FailedPrecondition("more than {} files match, write a narrower pattern",
+                                kFoundPathsMax);
     }
     FoundPath next{Join(from.path, name), from.stars};
     next.stars.push_back(*std::move(star));

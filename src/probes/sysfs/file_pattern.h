@@ -21,10 +21,10 @@ struct FoundPath {
 // More than any device has sensors, or a machine devices of one pattern.
 inline constexpr std::size_t kFoundPathsMax = 256;
 
-// What the pattern names below `directory`, in order of name (2 before 10). A star stands for any
-// part of one name; one without a star is given as it is, whether it is there or not. Empty when a
-// directory on the way is missing; the file system's error when one cannot be read;
-// FailedPrecondition for more than kFoundPathsMax, also on the way: none is left out in silence.
+// The paths that the pattern names below `directory`, in order of name (2 before 10). A star stands
+// for any part of one name; a path without one is given as it is, whether it is there or not. Empty
+// when a directory on the way is missing; the file system's error when one cannot be read;
+// FailedPrecondition for more than kFoundPathsMax, also on the way: nothing is left out silently.
 StatusOr<std::vector<FoundPath>> FindPaths(const SysfsFiles& files, const std::string& directory,
                                            std::string_view pattern);
 

@@ -41,7 +41,7 @@ TEST(FilePattern, MoreThanAPatternMayNameIsAnErrorAndNoneIsLeftOutInSilence) {
   EXPECT_EQ(Paths(files, "hwmon/temp*_input").size(), kFoundPathsMax);
   files.files["/sys/hwmon/temp999_input"] = "1\n";
   EXPECT_EQ(FindPaths(files, "/sys", "hwmon/temp*_input").status().message(),
-            "hwmon/temp*_input: more than 256 are there, say which are meant");
+            "hwmon/temp*_input: more than 256 files match, write a narrower pattern");
 }
 
 TEST(FilePattern, FillsInWhatItsStarsFound) {

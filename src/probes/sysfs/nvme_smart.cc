@@ -1,4 +1,4 @@
-// What an NVMe drive says of its own health: log page 02h of the NVM Express base specification
+// An NVMe drive's own words on its health: log page 02h of the NVM Express base specification
 // (SMART / health information), asked for by the kernel's ioctl of the controller's device node
 // (linux/nvme_ioctl.h), which takes CAP_SYS_ADMIN.
 #include <fcntl.h>
@@ -37,7 +37,7 @@ std::uint64_t Counter(std::string_view page, std::size_t at) {
   return high == 0 ? low : std::numeric_limits<std::uint64_t>::max();
 }
 
-// The page of the drive behind an open node; "" is none.
+// The page of the drive behind an open node; "": the drive has none.
 StatusOr<std::string> AskForPage(const Fd& fd, const std::string& node) {
   constexpr std::uint8_t kGetLogPage = 0x02;
   constexpr std::uint32_t kSmartPage = 0x02, kWholeDrive = 0xffffffff;
@@ -49,9 +49,9 @@ StatusOr<std::string> AskForPage(const Fd& fd, const std::string& node) {
   command.data_len = static_cast<std::uint32_t>(page.size());
   // How many words of four bytes are wanted, less one, beside the page's number.
   command.cdw10 = static_cast<std::uint32_t>(page.size() / 4 - 1) << 16 | kSmartPage;
-  // No time of our own: the kernel resets a controller whose answer is late (nvme_timeout() of
-  // drivers/nvme/host/pci.c), with whoever works on the drive. Its default is meant for slow
-  // drives, and whoever looks waits for this thread no longer than it likes.
+  // No timeout of our own: the kernel resets a controller whose answer is late (nvme_timeout() of
+  // drivers/nvme/host/pci.c), under everybody who uses the drive. The kernel's default is meant for
+  // slow drives, and nobody waits for this thread longer than they like.
   command.timeout_ms = 0;
   const int result = ::ioctl(fd.get(), NVME_IOCTL_ADMIN_CMD, &command);
   if (result < 0) return ErrnoStatus(errno, node);
@@ -85,7 +85,7 @@ StatusOr<std::string> ReadNvmeSmart(const std::string& node) {
   if (!fd) return ErrnoStatus(errno, node);
   struct stat status = {};
   if (::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, node);
-  if (!S_ISCHR(status.st_mode)) return InvalidArgument("{}: is no character device", node);
+  if (!S_ISCHR(status.st_mode)) return InvalidArgument("{}: is not a character device", node);
   ASSIGN_OR_RETURN(const std::string page, AskForPage(fd, node));
   return SmartText(page);
 }

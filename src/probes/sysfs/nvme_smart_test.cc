@@ -44,7 +44,7 @@ TEST(NvmeSmart, WhatIsNoDriveIsAnErrorAndAMissingNodeIsNone) {
   const TemporaryDirectory directory;
   std::ofstream(directory.Path("nvme0")) << "text\n";
   EXPECT_THAT(ReadNvmeSmart(directory.Path("nvme0")).status().message(),
-              HasSubstr("is no character device"));
+              HasSubstr("is not a character device"));
   EXPECT_EQ(ReadNvmeSmart(directory.Path("nvme1")).status().code(), Code::kNotFound);
   EXPECT_FALSE(ReadNvmeSmart("/dev/null").ok()) << "a device that knows no such command";
 }

@@ -84,7 +84,8 @@ StatusOr<PciSelection> ParsePciSelection(std::string_view text) {
     }
   }
   return InvalidArgument(
-      "'{}' is no vendor (10de), model (10de:2330), class (class:0302) or address (0000:4b:00.0)",
+      "'{}' is not a vendor (10de), model (10de:2330), class (class:0302) or address "
+      "(0000:4b:00.0)",
       text);
 }
 

@@ -13,7 +13,7 @@
 
 namespace galen::probes {
 
-// What stays of a PCI device, whatever it shows. Numbers as the kernel writes them, without "0x".
+// The lasting facts of a PCI device. Numbers as the kernel writes them, without "0x".
 struct PciDevice {
   std::string address{};     // "0000:4b:00.0"
   std::string vendor{};      // "10de"

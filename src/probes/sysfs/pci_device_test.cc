@@ -68,7 +68,7 @@ TEST(PciDevice, WithoutANodeOrARootHasNone) {
 TEST(PciDevice, OfAnotherFormOfSelectionIsNone) {
   for (const char* text :
        {"", "10d", "10de:", "nvidia", "class:", "class:030", "4b:00", "10de:*"}) {
-    EXPECT_THAT(ParsePciSelection(text).status().message(), HasSubstr("is no vendor (10de)"))
+    EXPECT_THAT(ParsePciSelection(text).status().message(), HasSubstr("is not a vendor (10de)"))
         << text;
   }
 }

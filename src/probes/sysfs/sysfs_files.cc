@@ -23,8 +23,8 @@ namespace {
 
 enum class From { kHere, kStart };
 
-// What open(2) gave, with the path for errors: of the file, or of its directory and below that. A
-// pipe has no start to read from.
+// Reads what open(2) gave, with the path for errors: of the file, or of its directory and below
+// that. A pipe has no start to read from.
 StatusOr<std::string> ReadAll(const Fd& fd, From from, std::string_view directory,
                               std::string_view file) {
   const auto path = [&] {
@@ -76,7 +76,7 @@ StatusOr<std::string> RealSysfs::Read(const std::string& path) const {
 
 std::optional<SysfsDirectory> RealSysfs::Open(SysfsDirectory last) const {
   last.fd = Fd(::open(last.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // Without a descriptor to spare it is there all the same.
+  // With no descriptor to spare, the directory is there all the same.
   if (!last.fd && !IsDirectory(last.path)) return std::nullopt;
   std::optional<SysfsDirectory::Identity> now;
   struct stat status = {};
@@ -91,7 +91,7 @@ std::optional<SysfsDirectory> RealSysfs::Open(SysfsDirectory last) const {
 }
 
 StatusOr<std::string> RealSysfs::ReadIn(SysfsDirectory& directory, const std::string& file) const {
-  // No descriptor to go by, or a file that is none of the kernel's.
+  // No descriptor to go by, or a file that is not the kernel's.
   const bool by_path = !directory.fd || file.ends_with(kSmartFile.substr(1));
   if (by_path) return Read(directory.path + "/" + file);
   auto kept = directory.kept.find(file);

@@ -60,10 +60,10 @@ class SysfsFiles {
   virtual std::string Resolve(const std::string& path) const = 0;
 };
 
-// An attribute of sysfs has at most a page; what is longer is none.
+// An attribute of sysfs has at most a page; a longer file is not one.
 inline constexpr std::size_t kSysfsFileBytesMax = 64UL * 1024;
 
-// A file of NVMe controllers that is none of the kernel's: "/sys/class/nvme/nvme0/@nvme-smart" is
+// A file of NVMe controllers that is not the kernel's: "/sys/class/nvme/nvme0/@nvme-smart" is
 // what the drive itself says of its health, a line for each number. Below another root than /sys it
 // is a file like any other.
 inline constexpr std::string_view kSmartFile = "/@nvme-smart";
@@ -75,7 +75,7 @@ std::string NvmeNodeOf(std::string_view path);
 // Asks the drive. NotFound where there is no node; PermissionDenied without the right to ask.
 StatusOr<std::string> ReadNvmeSmart(const std::string& node);
 
-// The kernel's.
+// The kernel's files.
 class RealSysfs final : public SysfsFiles {
  public:
   // GCC 12 lets no constant have a destructor of this kind that is defaulted.

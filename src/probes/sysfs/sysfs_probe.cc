@@ -13,8 +13,7 @@ namespace galen::probes {
 namespace {
 
 constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
-// What looks show is given on together with what others show that end until then: whoever judges
-// it goes through all devices each time.
+// Looks that end within this time are passed on together: each evaluation goes through all devices.
 constexpr Duration kTogether = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -129,7 +128,7 @@ void SysfsProbe::Flush() {
   if (!flush_at_) flush_at_ = now + kTogether;
   const bool last = std::ranges::none_of(
       watched_, [](const auto& entry) { return entry.second.look != nullptr; });
-  // Each new one takes the place of the one before.
+  // Replaces the timer of an earlier call.
   flush_ = parts_.loop.At(last ? now : *flush_at_, [this] {
     flush_at_.reset();
     if (sink_ != nullptr && !ready_.empty()) sink_->OnSigns(std::exchange(ready_, {}));

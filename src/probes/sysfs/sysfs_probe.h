@@ -40,6 +40,7 @@ class SysfsProbe final : public Probe {
     // Makes the thread that a device is read on.
     std::function<std::unique_ptr<DiskQueue>()> make_queue;
   };
+  // Where devices are read, and how long a read may take.
   struct Options {
     std::string root = "/sys";
     // A read that takes longer makes its sign unknown until it returns. A register of a card is
@@ -54,7 +55,7 @@ class SysfsProbe final : public Probe {
 
   // The devices to look at from now on. REQUIRES: at most kDevicesMax, each with a name of its own.
   void SetDevices(const std::vector<SysfsDevice>& devices);
-  // Who gets what later looks show. Until then nothing is shown but by Observe.
+  // `sink` gets what later looks show. Until then only Observe shows anything.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins a look at each device whose last one has ended, without waiting for it. Gives what
   // looks showed at once, and errors for what hangs; the rest goes to the sink.
@@ -62,7 +63,7 @@ class SysfsProbe final : public Probe {
 
  private:
   struct Look;
-  // One device, and what is known of it.
+  // One device, and what its looks have shown.
   struct Watched {
     SysfsDevice device;
     DeviceSigns signs;

@@ -13,7 +13,7 @@
 
 namespace galen::probes {
 
-// What the kernel says of one device (kobject_uevent(); Documentation/ABI/testing/sysfs-uevent).
+// The kernel's message about one device (kobject_uevent(); Documentation/ABI/testing/sysfs-uevent).
 struct Uevent {
   std::string action;  // "add", "remove", "bind", "unbind", "change", "move", "online", "offline"
   std::string path;    // below /sys: "/devices/pci0000:00/0000:00:1c.0/0000:4b:00.0"
@@ -26,7 +26,7 @@ struct Uevent {
 // nullopt: it is none of these (udev's own begin with "libudev"), or lacks an action or a path.
 std::optional<Uevent> ParseUevent(std::string_view datagram);
 
-// Whether devices are other ones afterwards: they came, went, or changed their driver or place.
+// Whether the event changes devices: they came, went, or changed their driver or place.
 bool ChangesDevices(const Uevent& event);
 
 // Notifies, from a NETLINK_KOBJECT_UEVENT socket, of devices that came or went. It is a hint to

@@ -46,7 +46,7 @@ TEST(DriverOptions, TellEveryFaultAtOnce) {
               AllOf(HasSubstr("name \"Not A Name\""), HasSubstr("$NODE_NAME"),
                     ContainsRegex("--kubelet-root \"here\".*--cdi-root \"there\""),
                     HasSubstr("\"loud\""), HasSubstr("1s to 24h"), HasSubstr("instance \"a/b\""),
-                    HasSubstr("'9464' is no address")));
+                    HasSubstr("'9464' is not an address")));
 }
 
 TEST(DriverOptions, RefuseANameThatIsNoCdiVendor) {
