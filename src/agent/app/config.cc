@@ -184,14 +184,14 @@ void ReadList(Reader& reader, const Json& file, const std::string& name, std::si
   }
 }
 
-// What file or flags said so far: texts go where they are used, names of choices wait beside it
-// ("": none was said).
+// Values that file or flags gave so far. Texts go directly to their place; names of choices wait
+// here until they are parsed ("": not given).
 struct Said {
   AgentConfig& config;
   std::string role{}, degraded{}, log_level{}, containers{};
 };
 
-// Where a text goes, for the rows of Settings.
+// Where a text is stored, for the rows of Settings.
 template <auto kMember>
 std::string& Text(Said& said) {
   return said.config.*kMember;
@@ -205,12 +205,13 @@ std::string& Choice(Said& said) {
   return said.*kMember;
 }
 
-// One key of the file. Without `text` its value is none; without `flag` only the file has it.
+// One key of the file. Without `text` its value is no string; without `flag` only the file can set
+// it.
 struct Setting {
   std::string_view key;
   std::string& (*text)(Said&) = nullptr;
   std::string_view flag = "";
-  std::string AgentFlags::* given = nullptr;  // what the flag said
+  std::string AgentFlags::* given = nullptr;  // the flag's value
 };
 
 // Every key that a file may have.

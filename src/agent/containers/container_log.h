@@ -26,13 +26,13 @@ class ContainerLog {
   static constexpr std::size_t kTailLinesMax = 80;
   // Output that waits for the write under way; what exceeds this is lost. As much is in that write.
   static constexpr std::size_t kWaitingBytesMax = std::size_t{256} << 10;
-  // From here on the container waits for the disk, as it would write to it itself: one that writes
-  // faster than a disk that is well loses nothing.
+  // From here on the container is paused until the disk has caught up, so that a container that
+  // writes faster than a healthy disk loses nothing.
   static constexpr std::size_t kHoldBytes = kWaitingBytesMax / 2;
   // But no longer than this: a disk that hangs costs lines of a log and does not stop containers.
   static constexpr Duration kHoldMax = std::chrono::seconds(1);
 
-  // A disk that refused is left alone for so long.
+  // How long a disk that failed is not tried again.
   static constexpr Duration kTryAgain = std::chrono::seconds(30);
 
   struct Edges {

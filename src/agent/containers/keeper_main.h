@@ -54,7 +54,7 @@ KeeperPacket ReceiveRequest(int socket);
 
 // The life of the keeper, in a process forked for it from one that had no threads. It holds no
 // other descriptor than `socket`, which it takes. When the other end is closed, for whatever
-// reason, it kills every process that came of what it started, and ends after them.
+// reason, it kills every process that descends from those that it started, and ends after them.
 [[noreturn]] void KeepProcesses(int socket);
 
 }  // namespace galen::agent

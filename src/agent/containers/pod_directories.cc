@@ -6,7 +6,8 @@
 
 namespace galen::agent {
 
-// What the disk has at a time. Removals come first: a Pod that is made behind its removal stays.
+// The work that the disk does at one time. Removals come first: a Pod's directory that is made in
+// the same turn stays.
 struct PodDirectories::Turn {
   FileSystem& files;
   ContainerProcesses& processes;

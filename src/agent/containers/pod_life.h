@@ -58,7 +58,7 @@ class ContainerLife {
   void OnStarted(Time now, WallTime wall);
   // Its process has ended. REQUIRES: it ran.
   void OnEnded(const RunEnd& end, Time now);
-  // It was not tried, for a reason that may pass until `again`; Time::max(): it will not.
+  // It could not be tried, for a reason that may pass until `again`; Time::max(): it will not.
   void OnUnable(std::string reason, std::string message, Time again);
 
   State state() const { return state_; }
@@ -81,7 +81,7 @@ class ContainerLife {
   // Between two runs: how long it waits, zero for the first restart.
   Duration delay() const { return delay_; }
   bool restarts_again() const { return state_ == State::kEnded && restarts_again_; }
-  // Why it could not be tried; "" when nothing keeps it from starting.
+  // Why it could not be tried; "" when there is no such reason.
   const std::string& hindrance() const { return hindrance_; }
   const std::string& hindrance_message() const { return hindrance_message_; }
 
@@ -133,9 +133,9 @@ class PodLife {
 
   // "Pending", "Running", "Succeeded" or "Failed". An end is shown only when nothing runs any more.
   std::string_view phase() const;
-  // Whether every init container is through and every sidecar has started once.
+  // Whether every init container has succeeded and every sidecar has started once.
   bool initialized() const { return initialized_; }
-  // It was asked to go, or has come to its end by itself.
+  // It was asked to end, or has ended by itself.
   bool ending() const { return ending_; }
   bool anything_runs() const;
 
@@ -149,7 +149,7 @@ class PodLife {
 
   std::vector<std::size_t> InTurn() const;
   std::vector<Action> DecideEnd(Time now);
-  // An init container failed, and the policy lets it at that.
+  // An init container failed, and the restart policy does not retry it.
   bool InitFailed() const;
   // No main container will ever run again.
   bool Completed() const;

@@ -67,8 +67,8 @@ class Entry {
   }
 
  private:
-  // The only resource whose id ends in this device's name, and in no other's that is longer;
-  // nullptr when there is none, or two.
+  // The only resource whose id ends in this device's name and in no longer device name; nullptr
+  // when there is none, or two.
   const kube::ResourceHealth* Named(const DeviceId& id) const {
     const kube::ResourceHealth* found = nullptr;
     for (const kube::ResourceHealth& said : status_.resources) {
@@ -138,11 +138,11 @@ std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
 }
 
 void KubeletHealth::Look() {
-  // As a rule every driver is asked, and nothing is to be read.
+  // By default every driver is asked, and nothing is to be read here.
   if (drivers_.empty()) return;
   const Healths healths = HealthsNow();
   for (const std::string& driver : drivers_) {
-    // The same counts anew when the driver is back.
+    // The kubelet's health counts again once the driver is back.
     if (!is_connected_(driver)) {
       std::erase_if(reported_, [&](const auto& item) { return item.first.driver == driver; });
       continue;
@@ -174,7 +174,7 @@ void KubeletHealth::Report(const std::string& driver, const Healths& healths) {
     changed.push_back(health);
   }
   if (changed.empty()) return;
-  // It holds until the next: the kubelet keeps the deadlines.
+  // Without a deadline: the kubelet keeps the deadlines.
   edges_.sink.OnReport(
       {.report = {.driver = driver, .devices = std::move(changed)}, .lasting = true},
       edges_.loop.Now());

@@ -21,8 +21,8 @@ namespace galen::agent {
 // gets a new Registration. Destroying it ends whatever is under way, in silence.
 class Registration {
  public:
-  // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify): its own answers
-  // in well under a second on a loaded node.
+  // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify), which plugins
+  // are made to meet.
   static constexpr Duration kGetInfoTimeout = std::chrono::seconds(1);
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
   static constexpr Duration kNotifyTimeout = std::chrono::seconds(5);
@@ -49,18 +49,18 @@ class Registration {
   Registration(Edges edges, Options options, OnFacts on_facts);
 
   void Start() { Dial(); }
-  // What hinders, as a sentence; "" when nothing does, also for a plugin that is no DRA driver.
+  // What is wrong, as a sentence; "" when nothing is, also for a plugin that is no DRA driver.
   const std::string& trouble() const { return trouble_; }
 
  private:
-  // What one try holds: gone as soon as it is concluded, so that a plugin sees no idle connection
-  // of ours.
+  // What one try uses: closed as soon as the try is concluded, so that a plugin sees no idle
+  // connection of ours.
   struct Session {
     std::unique_ptr<net::Connection> connection;
     std::unique_ptr<rpc::Channel> channel;
     std::unique_ptr<rpc::Call> call;
 
-    // A call ends before what carries it.
+    // A call ends before the connection that carries it.
     void Close() {
       call.reset();
       channel.reset();

@@ -56,7 +56,7 @@ class Reader {
                         "the Pod has too many devices", rest);
       }
       const DeviceId id{said.resource_name(), node_, said.device_ids(i)};
-      // A name without a domain would be a driver's: no resource of a plugin has one.
+      // A name without a domain would be a driver's; a plugin's resource has one.
       const Status valid = IsPluginResource(id.driver)
                                ? Validate(id)
                                : InvalidArgument("resource \"{}\" has no domain",
@@ -78,7 +78,7 @@ class Reader {
     };
     for (const ::v1::ClaimResource& resource : said.claim_resources()) {
       const DeviceId id{resource.driver_name(), resource.pool_name(), resource.device_name()};
-      // The name of a plugin's resource would be right as that of a device, and is no driver's.
+      // A plugin's resource name would pass as a device's driver, but no driver is named like that.
       const Status valid = IsPluginResource(id.driver)
                                ? InvalidArgument("driver \"{}\" has no name of one",
                                                  Shown(id.driver, kNameShownBytesMax))
@@ -94,7 +94,7 @@ class Reader {
     }
   }
 
-  // Names from the kubelet may be anything here.
+  // Names from the kubelet may contain anything here.
   static std::string Where(const PodResources& pod, const std::string& container,
                            const std::string& kind, const std::string& name) {
     return "Pod " + ToString(pod.pod) + ", container " + Shown(container, kNameShownBytesMax) +

@@ -21,13 +21,13 @@ namespace galen::agent {
 
 class PodResourcesReader {
  public:
-  // A Pod that comes changes several times within a moment: one look is enough.
+  // A new Pod changes several times within a moment: one question is enough.
   static constexpr Duration kRest = std::chrono::milliseconds(300);
-  // At least so long between two questions, so that many Pods that start share one.
+  // The least time between two questions, so that many Pods that start share one.
   static constexpr Duration kLeast = std::chrono::seconds(2);
-  // As the kubelet answers from memory, in milliseconds.
+  // The kubelet answers from memory, in milliseconds.
   static constexpr Duration kDeadline = std::chrono::seconds(5);
-  // Where nothing changes; what was missed by any accident is seen then.
+  // How often it is asked when nothing changes, to repair whatever was missed.
   static constexpr Duration kPeriod = std::chrono::minutes(5);
   // After a failure, or while the kubelet does not know yet what a Pod has; doubles up to kPeriod.
   static constexpr Duration kAgain = std::chrono::seconds(3);
@@ -57,11 +57,11 @@ class PodResourcesReader {
   PodResourcesReader(Edges edges, Options options, Calls calls)
       : edges_(edges), options_(std::move(options)), calls_(std::move(calls)) {}
 
-  // Something may be others than before: asks, soon.
+  // Something may have changed: asks soon.
   void Look();
   // nullopt: the kubelet has not answered yet.
   std::optional<Time> first_answer() const { return first_answer_; }
-  // What hinders; "" when nothing does, or when nobody needs the answer.
+  // What is wrong, as a sentence; "" when nothing is, or when no Pod needs the answer.
   std::string trouble() const;
 
  private:
@@ -85,7 +85,7 @@ class PodResourcesReader {
   Duration wait_ = kAgain;
   LogOnce logged_;
   std::unique_ptr<net::Dialling> dialling_;
-  // A call ends before what carries it.
+  // A call ends before the connection that carries it.
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> call_;
