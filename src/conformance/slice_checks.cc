@@ -20,7 +20,7 @@ constexpr std::size_t kIdentifierMax = 32;
 constexpr std::size_t kTaintsMax = 16;
 constexpr std::size_t kLabelMax = 63;
 
-// One pool's slices, of whatever node.
+// The slices of each pool, of all nodes.
 using Pools = std::map<std::string, std::vector<const Json*>>;
 
 const std::string& NameOfSlice(const Json& slice) { return slice["metadata"]["name"].AsString(); }
@@ -75,7 +75,7 @@ Outcome EachDevice(const Observations& seen, Judgement fault) {
   });
 }
 
-// What counts: a consumer looks at no other.
+// The only generation that consumers use.
 std::int64_t NewestGeneration(const std::vector<const Json*>& slices) {
   std::int64_t newest = 0;
   for (const Json* slice : slices) newest = std::max(newest, PoolOf(*slice)["generation"].AsInt());
@@ -90,7 +90,7 @@ Outcome JudgeNamesInSlices(const Observations& seen) {
   });
 }
 
-// Slices of before stay only for moments while a pool is written anew.
+// Older slices remain only for a moment while a pool is written anew.
 Outcome JudgeGeneration(const Observations& seen) {
   return EachPool(seen, [](const std::vector<const Json*>& slices) -> std::string {
     const std::int64_t newest = NewestGeneration(slices);
@@ -154,7 +154,7 @@ Outcome JudgeDevicesUnique(const Observations& seen) {
   });
 }
 
-// The API server refuses others; a driver is checked against any server, and an older one may not.
+// The API server refuses others, but the driver may run against an older server that does not.
 Outcome JudgePlacement(const Observations& seen) {
   return EachSlice(seen, [](const Json& slice) -> std::string {
     const Json& spec = slice["spec"];
@@ -261,7 +261,7 @@ Outcome JudgePublished(const Observations& seen) {
       fmt::format("no slice has spec.driver {}, and its health names devices", Shown(seen.driver)));
 }
 
-// Only slices of this node: other nodes' drivers report for their own.
+// Only slices of this node: drivers of other nodes report their own.
 Outcome JudgeHealthKnown(const Observations& seen) {
   return WithSlices(seen, [&](const std::vector<Json>& slices) {
     const std::set<std::string> reported = ReportedKeys(seen);
@@ -326,7 +326,7 @@ std::vector<Check> SliceChecks() {
       // KEP-5055; DeviceTaintsMaxLength 16.
       {"slices.taints", "Device taints are valid",
        "At most 16; key and value as labels, effect None, NoSchedule or NoExecute.", JudgeTaints},
-      // Joined by (pool, device); what one side lacks is Unknown or found by nobody.
+      // Joined by (pool, device); a device that one side lacks is Unknown, or its health is lost.
       {"slices.health-known", "Health is reported for exactly the devices that this node publishes",
        "Use the same pool and device names in both: a device without a report is Unknown.",
        JudgeHealthKnown},

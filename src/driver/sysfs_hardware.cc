@@ -155,7 +155,7 @@ Status SysfsHardware::Start(HardwareEvents& events) {
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, *proven_, edges_.rules},
       DeviceOfAddress());
-  // These devices are as old as the machine's boot: what was logged before this process counts.
+  // These devices exist since the machine's boot, so log lines from before this process count.
   kernel_log_->Start(probes::KernelLog::Begin::kAtBoot);
   return OkStatus();
 }

@@ -12,7 +12,7 @@
 
 namespace galen::sdk {
 
-// Lent; they outlive all parts.
+// Borrowed; they outlive all parts.
 struct Edges {
   Loop& loop;
   Log& log;

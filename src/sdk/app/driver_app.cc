@@ -62,8 +62,8 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
       health_(MakeHealth(edges, options, handlers)),
       plugin_(MakePlugin(options, std::move(handlers.device_edits))),
       slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
-              // Who of two instances started later decides about the slices, so it must compare
-              // across processes: wall time.
+              // Decides which of two instances started later; it must be comparable across
+              // processes, so it is wall time.
               edges.loop.WallNow().time_since_epoch().count(), AnotherRuns(options.instance)),
       registration_(
           edges.log, edges.metrics,
@@ -74,7 +74,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
                    data_methods_),
       registration_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets},
                            paths_.registration, registration_methods_) {
-  // Services are added before anything listens, so no caller ever meets half a driver.
+  // All services are added before anything listens, so that no caller meets half a driver.
   ServeDra(data_methods_, preparer_, calls_);
   if (health_) health_->Serve(data_methods_);
   if (health_ && plugin_) health_->OnRound([this] { plugin_->HealthChanged(); });
@@ -82,7 +82,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
   registration_.OnOutcome([this](const std::string& refusal) { OnRegistrationOutcome(refusal); });
 }
 
-// Without an instance name there is one driver a node, so nobody to yield to.
+// Without an instance name there is one driver on a node, so there is no other to yield to.
 std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
   if (instance.empty()) return nullptr;
   return [this] { return edges_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
@@ -92,7 +92,7 @@ std::unique_ptr<DevicePlugin> DriverApp::MakePlugin(const Driver::Options& optio
                                                     PluginDeviceEdits::Ask edits) {
   if (options.device_plugin.resource.empty()) return nullptr;
   StatusOr<std::string> socket = MakePluginSocketPath(options.kubelet_root, options.name);
-  GALEN_CHECK(socket.ok());  // ValidateOptions has asked
+  GALEN_CHECK(socket.ok());  // ValidateOptions has checked it
   return std::make_unique<DevicePlugin>(
       edges_,
       DevicePlugin::Options{.driver = options.name,
@@ -129,11 +129,11 @@ Status DriverApp::Publish(const Inventory& inventory) {
 // The data socket first: whoever learns of the registration calls it at once.
 Status DriverApp::Start() {
   RETURN_IF_ERROR(WithAdvice(data_socket_.Start(), instance_));
-  // Only now, for one that is refused its place must not have touched anything; and still before
-  // anybody is answered, which takes another turn of the loop.
+  // Only after the sockets are taken, since a driver that does not get its sockets must not touch
+  // records; and before any call is answered, which takes another turn of the loop.
   RETURN_IF_ERROR(preparer_.Recover());
   if (health_) health_->Start();
-  // With what the first round found of the devices.
+  // With what the first health round found of the devices.
   if (plugin_) RETURN_IF_ERROR(plugin_->Start());
   RETURN_IF_ERROR(registration_socket_.Start());
   // Last: the scheduler sends claims as soon as it sees devices.
@@ -150,7 +150,7 @@ void DriverApp::Stop(std::function<void()> done) {
   on_stopped_ = std::move(done);
   if (already) return;
   edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
-  // First out of the registry, so that nobody new comes; what is under way may still end.
+  // The registration ends first, so that no new callers come; calls under way may still end.
   registration_socket_.Stop();
   if (plugin_) plugin_->Stop(kStreamsEnd);
   slices_.Stop();
@@ -164,11 +164,11 @@ void DriverApp::FinishStreams() {
   drain_timer_.Cancel();
   if (health_) health_->Stop();
   data_socket_.Drain(kStreamsEnd, [this] {
-    // Later: this is said by the very socket that is closed next.
+    // In a later turn: the caller is the socket that is closed next.
     end_timer_ = edges_.loop.After(Duration::zero(), [this] {
       data_socket_.Stop();
       edges_.log.Info("driver has stopped");
-      // Moved out, for it may end this app.
+      // Moved out, since calling it may destroy this app.
       const auto done = std::move(on_stopped_);
       done();
     });
@@ -184,7 +184,7 @@ std::string DriverApp::WhyNotReady() const {
 }
 
 void DriverApp::OnRegistrationOutcome(const std::string& refusal) {
-  // A kubelet that has refused a driver may look at it again only when there is a new file.
+  // A kubelet that refused a driver may look at it again only when the socket's file is new.
   if (refusal.empty()) return registration_socket_.Settled();
   registration_socket_.RemakeLater();
 }
