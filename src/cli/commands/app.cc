@@ -25,7 +25,7 @@
 namespace galen::cli {
 namespace {
 
-// What the user gave is blamed on the user: InvalidArgument is a wrong command line.
+// InvalidArgument is an error in the command line.
 int Fail(const Status& status) {
   PrintError(status.message());
   return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
@@ -33,14 +33,14 @@ int Fail(const Status& status) {
 
 int CodeOrFail(const StatusOr<int>& code) { return code.ok() ? *code : Fail(code.status()); }
 
-// The programs that the demo starts lie beside this one.
+// The programs that the demo starts are in the same directory as this one.
 std::string OwnDirectory() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
-// What the command line of one run said, and where its answer goes. Flags write into it while they
-// are parsed; commands read it when they run.
+// The command line of one run, and its output. Flags write into it while they are parsed; commands
+// read it when they run.
 struct Arguments {
   Options options;
   Output output{STDOUT_FILENO};
@@ -163,14 +163,14 @@ void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
     const StatusOr<std::string> text =
         flags.Help(fmt::format("{}", fmt::join(arguments.help_of, " ")));
-    // What the user typed is wrong, not the world.
+    // An unknown command is an error in the command line.
     if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
     return PrintOrFail(arguments, text);
   });
   help.AddPositionals("command", arguments.help_of, "get, why, watch, …; rules check");
 }
 
-// For conformance and doctor, whose own code wins over what became of the output.
+// For conformance and doctor: their exit code has precedence over an error of the output.
 template <typename Result>
 int ReportOrFail(Arguments& arguments, const Result& result) {
   if (!result.problem.empty()) PrintError(result.problem);
@@ -225,7 +225,7 @@ void AddConformance(Flags& flags, Arguments& arguments) {
 int CheckOrFail(Arguments& arguments) {
   const CheckEnd end = Check(arguments.options, arguments.check);
   const int code = ReportOrFail(arguments, end);
-  // A thread in a call that hangs can neither be ended nor waited for.
+  // A thread that hangs in a call can neither be ended nor waited for.
   if (end.hangs) std::_Exit(code);
   return code;
 }
@@ -360,11 +360,11 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddRules(flags, arguments);
   AddOthers(flags, arguments);
   AddHelp(flags, arguments);
-  // Help, the version or a fault: all is said already.
+  // After help, the version or a fault nothing is left to do.
   if (const auto code = flags.Parse(argc, argv)) return *code;
   // -A beats -n, as kubectl has it.
   if (arguments.all_namespaces) arguments.options.ns.clear();
-  // An empty NO_COLOR says nothing (no-color.org), and Lookup gives none.
+  // An empty NO_COLOR has no effect (no-color.org), and Lookup ignores it.
   arguments.options.colour = arguments.options.terminal && !arguments.no_colour &&
                              !Lookup(arguments.options.environment, "NO_COLOR");
   return flags.Run();
