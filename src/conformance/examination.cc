@@ -123,7 +123,7 @@ class Examination {
     // It was refused only for the examination.
     if (seen_.registration.notified_refused) {
       Note(NotifyRegistered(edges_, seen_.registration.socket).status,
-           "the driver does not know that it is registered after all");
+           "the driver was not notified again that it is registered");
     }
   }
 

@@ -91,7 +91,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
         for (const DeviceHealthSeen& device : report.devices) {
           ++count;
           if (!known.insert(device.Key()).second) {
-            return Failed(fmt::format("{} is there twice", Shown(device.Key())));
+            return Failed(fmt::format("{} is listed twice", Shown(device.Key())));
           }
         }
       }

@@ -139,7 +139,7 @@ Outcome JudgeVersionsForm(const Observations& seen) {
         return Failed(fmt::format("\"{}\" is not of the form v1.Service", Shown(version)));
       }
       if (!known.insert(version).second) {
-        return Failed(fmt::format("{} is there twice", Shown(version)));
+        return Failed(fmt::format("{} is listed twice", Shown(version)));
       }
     }
     return Passed(fmt::format("{} of them", info.versions.size()));

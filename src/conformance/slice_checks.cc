@@ -147,7 +147,7 @@ Outcome JudgeDevicesUnique(const Observations& seen) {
       if (PoolOf(*slice)["generation"].AsInt() != newest) continue;
       for (const Json& device : (*slice)["spec"]["devices"].items()) {
         if (names.insert(device["name"].AsString()).second) continue;
-        return fmt::format("device {} is there twice", Shown(device["name"].AsString()));
+        return fmt::format("device {} is listed twice", Shown(device["name"].AsString()));
       }
     }
     return "";
@@ -161,7 +161,11 @@ Outcome JudgePlacement(const Observations& seen) {
     const int places = int{!spec["nodeName"].AsString().empty()} + int{spec.Has("nodeSelector")} +
                        int{spec["allNodes"].AsBool()} +
                        int{spec["perDeviceNodeSelection"].AsBool()};
-    return places == 1 ? "" : fmt::format("{} of the four are set", places);
+    return places == 1
+               ? ""
+               : fmt::format(
+                     "{} of nodeName, nodeSelector, allNodes and perDeviceNodeSelection are set",
+                     places);
   });
 }
 
@@ -267,7 +271,7 @@ Outcome JudgeHealthKnown(const Observations& seen) {
     const std::set<std::string> reported = ReportedKeys(seen);
     if (reported.empty()) return NotChecked("no health report names a device");
     if (seen.slices.node.empty()) {
-      return NotChecked("which of its nodes this is, is not known: --node names it");
+      return NotChecked("the driver publishes on several nodes: name this one by --node");
     }
     std::set<std::string> published;
     for (const Json& slice : slices) {
@@ -313,7 +317,7 @@ std::vector<Check> SliceChecks() {
       {"slices.device-names", "Device names are DNS labels",
        "Use lower-case letters, digits and dashes, at most 63.", JudgeDeviceNames},
       // resource/v1 ResourcePool.name: names are unique in the pool, over all its slices.
-      {"slices.devices-unique", "A device's name is there once in its pool",
+      {"slices.devices-unique", "A device's name is used once in its pool",
        "Number devices over all slices of the pool.", JudgeDevicesUnique},
       // resource/v1 ResourceSliceSpec: exactly one of the four.
       {"slices.placement", "A slice says in exactly one way which nodes reach it",

@@ -88,8 +88,8 @@ namespace {
 
 void ValidateOffer(const DriverConfig& config, const AddFault& add) {
   if (config.withdraw_unhealthy == "without-taints" && config.taint_unhealthy.empty()) {
-    add("--withdraw-unhealthy without-taints: say by --taint-unhealthy which taint they have "
-        "elsewhere, or withdraw them always");
+    add("--withdraw-unhealthy without-taints: give --taint-unhealthy as well, for API servers that "
+        "keep taints, or withdraw them always");
   }
 }
 
@@ -99,7 +99,7 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   if (resource && !IsResourceName(config.health_only_for)) {
     add(
         fmt::format("--health-only-for: '{}' is no device plugin's resource, such as "
-                    "nvidia.com/gpu, of at most 63 characters; below kubernetes.io are none",
+                    "nvidia.com/gpu, of at most 63 characters and not below kubernetes.io",
                     Printable(config.health_only_for)));
   } else if (!resource && config.health_only_for.find('.') == std::string::npos) {
     add(
@@ -109,8 +109,8 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   }
   if (SpecOf(config.kind).simulated) {
     add(
-        fmt::format("--health-only-for: simulated GPUs are no other {}'s; use nvidia, pci, nic or "
-                    "sysfs",
+        fmt::format("--health-only-for: simulated GPUs cannot report for another {}; use nvidia, "
+                    "pci, nic or sysfs",
                     resource ? "device plugin" : "driver"));
   }
   const std::pair<std::string_view, bool> of_slices[] = {
@@ -120,16 +120,15 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
       {"--health-attributes", config.health_attributes}};
   for (const auto& [flag, given] : of_slices) {
     if (!given) continue;
-    add(std::string(flag) +
-        (resource ? ": devices of a device plugin, whose resource --health-only-for is, are in no "
-                    "slices"
-                  : ": the slices are those of the driver of --health-only-for, which alone may "
-                    "change them"));
+    add(std::string(flag) + (resource ? ": leave it out, since the devices of a device plugin's "
+                                        "resource (--health-only-for) are in no ResourceSlices"
+                                      : ": leave it out, since only the driver of "
+                                        "--health-only-for may change its ResourceSlices"));
   }
   if (!config.driver.device_plugin.resource.empty()) {
     add(
-        fmt::format("--device-plugin: the devices are those of the {} of --health-only-for, which "
-                    "alone may offer them",
+        fmt::format("--device-plugin: leave it out, since only the {} of --health-only-for may "
+                    "offer its devices",
                     resource ? "device plugin" : "driver"));
   }
   if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");

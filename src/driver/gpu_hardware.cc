@@ -55,7 +55,7 @@ std::vector<GpuHardware::Sign> GpuHardware::InjectableSigns() const {
          .usual = sign.usual});
   }
   signs.push_back({.name = std::string(probes::GpuSimulator::kUnreadable),
-                   .help = "a sign by name that cannot be read any more"});
+                   .help = "the name of a sign that can no longer be read"});
   return signs;
 }
 

@@ -59,7 +59,7 @@ Status RulesFile::Take(StatusOr<probes::RuleTable> table) {
   const probes::RuleTable& present = present_ != nullptr ? *present_ : first_;
   if (*table == present) return OkStatus();
   if (table->signs != first_.signs || table->exporters != first_.exporters) {
-    return FailedPrecondition("its signs or exporters are others: restart the driver to read them");
+    return FailedPrecondition("its signs or exporters changed: restart the driver to use them");
   }
   auto next = std::make_unique<const probes::RuleTable>(*std::move(table));
   calls_.apply(*next);

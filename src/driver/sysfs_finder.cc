@@ -55,8 +55,9 @@ FoundDevice OfferPath(const std::string& pattern, const std::string& path) {
 
 StatusOr<std::vector<FoundDevice>> CheckFound(std::vector<FoundDevice> found) {
   if (found.size() > probes::SysfsProbe::kDevicesMax) {
-    return FailedPrecondition("{} devices are meant, at most {} are looked at: say which",
-                              found.size(), probes::SysfsProbe::kDevicesMax);
+    return FailedPrecondition(
+        "{} devices match, at most {} are looked at: select fewer by --pattern or --select",
+        found.size(), probes::SysfsProbe::kDevicesMax);
   }
   std::set<std::string> names;
   for (const FoundDevice& each : found) {

@@ -54,8 +54,8 @@ StatusOr<bool> SysfsHardware::Add(const std::vector<FoundDevice>& found) {
   if (devices == devices_) return false;
   if (devices.size() > probes::SysfsProbe::kDevicesMax) {
     return FailedPrecondition(
-        "{} devices with those that are gone, at most {} are looked at: say which, or restart the "
-        "driver to forget those that are gone",
+        "{} devices match, with those that are gone, and at most {} are looked at: select fewer by "
+        "--pattern or --select, or restart the driver to forget those that are gone",
         devices.size(), probes::SysfsProbe::kDevicesMax);
   }
   RETURN_IF_ERROR(sdk::ValidateInventory(InventoryOf(devices)));

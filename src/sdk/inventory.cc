@@ -84,7 +84,8 @@ void CheckTaints(const Device& device, Faults& faults) {
                kTaintsMax);
   }
   if (device.offered == Device::Offered::kWhereTaintsCount && device.taints.empty()) {
-    faults.Add("device {}: is offered where its taints count, and has none", device.name);
+    faults.Add("device {}: is to be offered only where taints are kept, but has no taints",
+               device.name);
   }
   for (const Taint& taint : device.taints) {
     if (!IsTaintKey(taint.key)) {
@@ -155,9 +156,9 @@ Status ValidateInventory(const Inventory& inventory) {
     if (!IsDnsLabel(device.name)) {
       faults.Add("device name \"{}\" is no DNS label (a-z, 0-9, \"-\", at most 63)",
                  Printable(CutText(device.name, 80)));
-      // Only for valid names: an invalid one that is there twice is one fault.
+      // Only for valid names: an invalid one that is listed twice is one fault.
     } else if (!names.insert(device.name).second) {
-      faults.Add("device {} is there twice", device.name);
+      faults.Add("device {} is listed twice", device.name);
     }
     CheckAttributes(device, faults);
     CheckTaints(device, faults);

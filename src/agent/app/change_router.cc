@@ -165,7 +165,7 @@ void ChangeRouter::LogChange(const HealthChange& change) {
                                      {"to", ToString(change.after.state)},
                                      {"code", change.after.cause.code}});
   if (*left_out == 0) return;
-  parts_.log.Info("devices of this driver changed too often to publish each",
+  parts_.log.Info("too many changes of this driver's devices to log each; all are published",
                   {{"driver", change.after.id.driver}, {"left_out", *left_out}});
 }
 

@@ -317,7 +317,7 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
   CheckAddresses(config, reader.faults());
   if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
   if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
-    reader.Fault("containers", "is \"processes\", which needs the role manager");
+    reader.Fault("containers", "is \"processes\", which needs role: manager (--role manager)");
   }
 }
 
@@ -351,7 +351,7 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--degraded-as", values.degraded,
             "what is reported to Kubernetes: healthy (default), unhealthy");
   flags.Add("--kubeconfig", values.kubeconfig,
-            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
+            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that exists");
   flags.Add("--context", values.context, "of the kubeconfig; default its current one");
   flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
   flags.Add("--containers", values.containers,

@@ -49,18 +49,20 @@ void CheckAddresses(const AgentConfig& config, ConfigFaults& faults) {
   CheckFile("metricsTokenFile", config.metrics_token_file, faults);
   if (config.metrics_certificate.empty() != config.metrics_key.empty()) {
     faults.Add(config.metrics_key.empty() ? "metricsCertificate" : "metricsKey",
-               "stands alone: a certificate and its key are both needed");
+               "is given alone: give metricsCertificate and metricsKey together");
   }
   const std::string host = CheckAddress("metricsAddress", config.metrics_address, faults);
   if (host.empty() || IsLoopback(host)) return;
   if (!config.metrics_certificate.empty() && !config.metrics_token_file.empty()) return;
   // Metrics and /readyz name devices, namespaces and drivers: whoever may know them is the
   // operator's to say.
-  faults.Add("metricsAddress",
-             fmt::format("is \"{}\", which others reach: give metricsCertificate, metricsKey and "
-                         "metricsTokenFile as well, or listen on 127.0.0.1; probesAddress is for a "
-                         "kubelet's probes",
-                         Printable(ToValidUtf8(config.metrics_address))));
+  faults.Add(
+      "metricsAddress",
+      fmt::format(
+          "is \"{}\", which other machines can reach: give metricsCertificate, metricsKey and "
+          "metricsTokenFile as well, or listen on 127.0.0.1; probesAddress is for a "
+          "kubelet's probes",
+          Printable(ToValidUtf8(config.metrics_address))));
 }
 
 }  // namespace galen::agent

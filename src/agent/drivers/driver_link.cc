@@ -149,7 +149,7 @@ void DriverLink::OnDisconnected(const Status& why) {
   if (ending_) return;
   Close();
   up_since_.reset();
-  FailCalls(Unavailable("driver {} hung up", facts_.driver));
+  FailCalls(Unavailable("driver {} closed the connection", facts_.driver));
   dial_timer_ = edges_.loop.After(DelayAfter(connected_at_), [this] { Dial(); });
   edges_.listener.OnLinkDown(*this, why);
 }

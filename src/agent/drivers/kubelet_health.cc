@@ -34,7 +34,7 @@ DeviceHealth HealthIn(const DeviceId& id, const kube::ResourceHealth& said) {
   health.cause.message = CutText(said.message, kReportedMessageBytesMax);
   if (health.state != HealthState::kHealthy) health.cause.code = cause_code::kReported;
   if (health.state == HealthState::kUnknown && said.message.empty()) {
-    health.cause.message = "the kubelet says that it does not know";
+    health.cause.message = "the kubelet reports this device as Unknown";
   }
   return health;
 }
@@ -187,7 +187,8 @@ void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths
   }
   for (const DeviceId& id : rest) {
     reported_.erase(id);
-    edges_.sink.Forget(id, "no Pod's own field names it, and its driver is not asked");
+    edges_.sink.Forget(
+        id, "no Pod's allocatedResourcesStatus lists it, and its driver is not asked for health");
   }
 }
 

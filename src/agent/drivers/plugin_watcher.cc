@@ -106,7 +106,7 @@ bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
   // Hidden files are temporary ones of other programs, and not worth a line in the log.
   if (!hidden && logged_.First(entry.path)) {
-    log_.Info("left alone in the directory of sockets: it is none that may be dialled",
+    log_.Info("ignored in the directory of sockets: it is no socket that may be dialled",
               {{"which", NameOf(place_)}, {"path", entry.path}, {"is", WhatItIs(entry.kind)}});
   }
   return false;

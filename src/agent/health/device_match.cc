@@ -75,7 +75,7 @@ MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
     const bool theirs = !IsPartition(ids) && offered.Has(i, value);
     if (theirs || probed.Has(i, value)) {
       return {.refusal = fmt::format(
-                  "{} {} is that of two devices {}: one of them is wrong", kIdKeys[i].name, value,
+                  "{} {} belongs to two devices {}: one of them is wrong", kIdKeys[i].name, value,
                   theirs ? "in the driver's ResourceSlices" : "of the health source")};
     }
     if (outcome.match && *outcome.match != place->second) {
@@ -99,8 +99,8 @@ std::string ContradictionOf(const HardwareIds& wanted, const HardwareIds& found)
     if (key.member == &HardwareIds::serial || ours.empty() || theirs.empty()) continue;
     if (ours != theirs) {
       return fmt::format(
-          "its {} is {}, the health source's device has {}: restart the one that "
-          "still shows what was there before",
+          "its {} is {}, the health source's device has {}: restart the driver or the health "
+          "source, whichever still shows the former device",
           key.name, ours, theirs);
     }
   }

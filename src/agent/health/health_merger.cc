@@ -270,7 +270,7 @@ void HealthMerger::Match(const std::string& driver, Joined& joined) {
 void HealthMerger::LogRefused(const std::string& driver, const DeviceMatches& matches) {
   for (const auto& [id, why] : matches.refused) {
     if (std::exchange(logged_[id], why) == why) continue;
-    edges_.log.Warning("health source says nothing of this device: it cannot be matched",
+    edges_.log.Warning("health source reports nothing of this device: it cannot be matched",
                        {{"device", ToString(id)}, {"why", why}});
   }
   // A device that is matched now is logged again should it be refused once more.

@@ -317,7 +317,7 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
   }
   std::string& trouble = troubles_[kind];
   if (std::exchange(trouble, status.message()) == status.message()) return;
-  log_.Warning("watch is in trouble", {{"kind", kind}, {"error", status.message()}});
+  log_.Warning("watch failed, trying again", {{"kind", kind}, {"error", status.message()}});
 }
 
 // The same problem is logged again from now on.
@@ -326,7 +326,7 @@ void NodeInformers::OnWell(const std::string& kind) {
     listener_->OnServerBack();
     caught_up_ = loop_.After(kCatchUp, [this] { pods_unseen_since_.reset(); });
   }
-  if (troubles_.erase(kind) > 0) log_.Info("watch is well again", {{"kind", kind}});
+  if (troubles_.erase(kind) > 0) log_.Info("watch works again", {{"kind", kind}});
 }
 
 void NodeInformers::OnSomeSynced() {

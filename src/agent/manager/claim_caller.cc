@@ -106,7 +106,8 @@ void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
   std::set<std::string> uids;
   for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
   if (AnyBusy(uids)) {
-    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+    return done(
+        Aborted("a claim of pod {} is being prepared for another pod", ToString(pod.meta.key)));
   }
   Hold(uids);
   // On the disk before any driver is asked.
@@ -143,8 +144,9 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
     if (std::ranges::any_of(record->pods, [&](const std::string& uid) {
           return uid != pod.meta.uid && !claim.IsReservedFor(uid, "");
         })) {
-      return Aborted("claim {} was allocated anew, a pod of its former allocation still has it",
-                     ToString(key));
+      return Aborted(
+          "claim {} was allocated anew, but a pod of its former allocation still holds it",
+          ToString(key));
     }
     uids.insert(claim.uid);
   }
@@ -153,7 +155,8 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
 
 void ClaimCaller::UnprepareStale(const PodRef& pod, const std::set<std::string>& uids,
                                  const Done& done) {
-  if (AnyBusy(uids)) return done(Aborted("a claim of pod {} is busy", ToString(pod.key)));
+  if (AnyBusy(uids))
+    return done(Aborted("a claim of pod {} is being prepared or unprepared", ToString(pod.key)));
   for (const std::string& uid : uids) ready_.erase(uid);
   Hold(uids);
   Ask(NodeCall::kUnprepare, DriversOf(uids), [this, pod, uids, done](const Status& status) {
@@ -200,7 +203,7 @@ void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
 }
 
 void ClaimCaller::UnprepareLast(const std::set<std::string>& uids, const Done& done) {
-  if (AnyBusy(uids)) return done(Aborted("a claim is being worked on"));
+  if (AnyBusy(uids)) return done(Aborted("a claim is being prepared or unprepared"));
   // From here on these claims do not count as ready.
   for (const std::string& uid : uids) ready_.erase(uid);
   Hold(uids);

@@ -44,8 +44,8 @@ class ClaimCaller {
 
   // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
   // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
-  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod, or its former
-  // Pod has not let go of it: ask again when that is done; ResourceExhausted at
+  // Aborted, and nothing is wrong, when a claim is being prepared or unprepared for another Pod, or
+  // its former Pod has not let go of it: ask again when that is done; ResourceExhausted at
   // ClaimCheckpoint::kClaimsMax; or the checkpoint's error. After an error the claims stay recorded
   // until Unprepare. A claim that was freed and allocated anew under its UID is unprepared first.
   // REQUIRES: !IsWaiting(pod).

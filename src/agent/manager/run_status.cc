@@ -121,7 +121,7 @@ Json ConditionsJson(const PodPlan& plan, const PodLife& life) {
   conditions.Append(ConditionJson("PodReadyToStartContainers", true));
   conditions.Append(ConditionJson("Initialized", life.initialized(),
                                   completed ? "PodCompleted" : "ContainersNotInitialized",
-                                  fmt::format("not through: {}", fmt::join(incomplete, ", "))));
+                                  fmt::format("not initialized: {}", fmt::join(incomplete, ", "))));
   conditions.Append(ReadinessJson("ContainersReady", life, unready));
   conditions.Append(ReadinessJson("Ready", life, unready));
   return conditions;
@@ -134,7 +134,8 @@ std::optional<RunEnd> LastEndOf(const Json& status, WallTime wall) {
     return RunEnd{
         .code = kUnknownCode,
         .reason = "ContainerStatusUnknown",
-        .message = "the agent was started again; its processes end with it, and how is not known",
+        .message =
+            "the agent was restarted, which ended its processes; how they ended is not known",
         .started = kube::DecodeTime(state["running"]["startedAt"]).value_or(wall),
         .finished = wall};
   }

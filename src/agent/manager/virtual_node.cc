@@ -171,7 +171,8 @@ void VirtualNode::Write(net::HttpRequest request, const char* kind,
 
 void VirtualNode::TryLater(const Status& why) {
   if (std::exchange(trouble_, why.message()) != why.message()) {
-    edges_.log.Warning("virtual node is not kept up", {{"node", node_}, {"error", why.message()}});
+    edges_.log.Warning("virtual node cannot be kept up to date",
+                       {{"node", node_}, {"error", why.message()}});
   }
   timer_ = edges_.loop.After(backoff_.Next(edges_.random), [this] { Look(); });
 }

@@ -51,7 +51,8 @@ void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
   if (boot.id.empty()) {
     // Logged at each start. Where a sandbox hides the boot id, the log explains why no reboot is
     // ever recorded.
-    parts_.log.Warning("reboots are unseen, the boot id is unreadable", {{"file", kBootIdPath}});
+    parts_.log.Warning("reboots cannot be recorded, the boot id is unreadable",
+                       {{"file", kBootIdPath}});
   }
   if (boot.id.empty() || boot.id == before) return;
   parts_.store.NoteBoot(boot.id);

@@ -75,7 +75,8 @@ StatusOr<Json*> Child(Json& parent, const std::string& token) {
     }
     return &it->second;
   }
-  if (!parent.is_array()) return FailedPrecondition("\"{}\" is sought in a plain value", token);
+  if (!parent.is_array())
+    return FailedPrecondition("\"{}\" is sought in a value that is no object or list", token);
   ASSIGN_OR_RETURN(const std::size_t index, ParseIndex(token, parent.items().size()));
   return &parent.MutableItems()[index];
 }
@@ -167,7 +168,7 @@ Status JsonPatcher::Add(const Pointer& path, Json value) {
     parent->MutableMembers().insert_or_assign(path.back(), std::move(value));
     return OkStatus();
   }
-  if (!parent->is_array()) return FailedPrecondition("its parent is a plain value");
+  if (!parent->is_array()) return FailedPrecondition("its parent is no object or list");
   Json::Array& items = parent->MutableItems();
   std::size_t index = items.size();
   // "-" is the place after the last item (RFC 6902, section 4.1).
@@ -224,7 +225,8 @@ Status JsonPatcher::MoveOrCopy(bool move, const Pointer& path, const Json& opera
 
 Status JsonPatcher::Test(const Pointer& path, const Json& value) {
   ASSIGN_OR_RETURN(const Json* const target, Find(document_, path, path.size()));
-  if (!Same(*target, value)) return FailedPrecondition("the value is another");
+  if (!Same(*target, value))
+    return FailedPrecondition("the value differs from the one in the test");
   return OkStatus();
 }
 

@@ -72,7 +72,7 @@ Faults CheckClaimStatuses(const Json& pod) {
 }
 
 // status.extendedResourceClaimStatus (KEP-5004): a claim, and at least one mapping; each mapping is
-// of a container or init container that requests the resource, and none is there twice.
+// of a container or init container that requests the resource, and none is listed twice.
 Faults CheckExtendedResourceClaim(const Json& pod) {
   Faults faults;
   const Json& status = pod["status"]["extendedResourceClaimStatus"];

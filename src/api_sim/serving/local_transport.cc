@@ -95,7 +95,7 @@ class LocalExchange final : public net::HttpExchange {
 
   ~LocalExchange() override {
     // A handler that drops an exchange resets a real stream; here the client gets Unavailable.
-    if (!ended_) Queue(EndPart{Unavailable("the server gave the request up"), {}});
+    if (!ended_) Queue(EndPart{Unavailable("the server dropped the request"), {}});
   }
 
   const net::HttpRequest& request() const override { return request_; }

@@ -119,7 +119,7 @@ Status StoreLog::LoadChanges() {
     if (VersionIn(payload) > folded) Take(payload);
   });
   if (read == bytes->size()) return OkStatus();
-  log_.Warning("the end of the log of changes was torn and is put beside",
+  log_.Warning("the log of changes ends in a torn record, which is set aside",
                {{"file", PathOf(kTornName)}, {"bytes", bytes->size() - read}});
   return files_.WriteAtomically(PathOf(kTornName), std::string_view(*bytes).substr(read));
 }

@@ -85,7 +85,7 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
   };
   const auto answer = ask();
   if (!answer.ok()) {
-    return Unavailable("nobody says whether a Pod holds {}: {}; {}",
+    return Unavailable("it is not known whether a Pod holds {}: {}; {}",
                        fmt::join(arguments.devices, ", "), answer.status().message(), kAdvice);
   }
   for (const std::string& name : arguments.devices) {
@@ -97,8 +97,9 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
           name, arguments.driver.empty() ? "" : " of " + arguments.driver);
     }
     if (devices.empty()) {
-      return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
-                         name, kAdvice);
+      return Unavailable(
+          "it is not known whether a Pod holds {}: the agent knows no such device; {}", name,
+          kAdvice);
     }
     for (const wire::Device& device : devices) {
       if (device.holders().empty()) continue;
@@ -300,8 +301,9 @@ Status LeaveResults(const CheckReport& report, const std::string& directory) {
   for (const CheckResult& result : report.devices) {
     if (result.verdict == CheckVerdict::kUnknown) continue;
     if (!IsDnsLabel(result.device)) {
-      unnamed = FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
-                                   result.device);
+      unnamed = FailedPrecondition(
+          "{} is no name that a driver gives a device: no driver would read its result",
+          result.device);
       continue;
     }
     RETURN_IF_ERROR(
@@ -366,7 +368,8 @@ StatusOr<double> ParseMemoryShare(std::string_view text) {
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
   if (arguments.driver.empty()) return arguments.results;
   if (!arguments.results.empty()) {
-    return InvalidArgument("--driver and --results each say where the result goes: name one");
+    return InvalidArgument(
+        "--driver and --results both say where the result goes: give one of them");
   }
   if (!IsDnsSubdomain(arguments.driver)) {
     return InvalidArgument("--driver {} is no name of a driver, such as gpu.nvidia.com{}",

@@ -146,7 +146,7 @@ class CheckBench {
       if (address.empty()) {
         return NotFound(
             "{}: NVIDIA's kernel module shows no GPU of this number below {}/driver/nvidia/gpus; "
-            "its UUID or PCI address name it, too",
+            "give its UUID or PCI address instead",
             name, work_.proc_root);
       }
     }

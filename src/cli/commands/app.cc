@@ -92,7 +92,7 @@ void AddGet(Flags& flags, Arguments& arguments) {
   get.AddPositional("kind", arguments.kind,
                     "devices, pods, nodes or drivers; checks that are commands, on their node");
   get.AddPositional("name", arguments.name,
-                    "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
+                    "only the one of this name; for a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
   get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");
 }
 
@@ -148,7 +148,7 @@ void AddDemo(Flags& flags, Arguments& arguments) {
 void AddDevNode(Flags& flags, Arguments& arguments) {
   DevNodeArguments& node = arguments.dev_node;
   Flags& command = flags.AddCommand(
-      "dev-node", "a node on this machine, for whoever writes a driver", [&arguments] {
+      "dev-node", "a node on this machine, for people who write drivers", [&arguments] {
         arguments.dev_node.bin_directory = OwnDirectory();
         return CodeOrFail(DevNode(arguments.options, arguments.dev_node, arguments.output));
       });
@@ -247,7 +247,7 @@ void AddCheck(Flags& flags, Arguments& arguments) {
   command.Add("--seed", check.seed, "of random patterns, as a check before printed it");
   command.Add("--driver", check.driver,
               "the DRA driver of the device: its state directory gets the result, and so the Pod");
-  command.Add("--results", check.results, "the directory for the result, in the place of that");
+  command.Add("--results", check.results, "the directory for the result, instead of --driver's");
   command.Add("--kubelet-root", check.kubelet_root, "the kubelet's root, above plugins");
   command.AddSwitch("--in-use-too", check.in_use_too, "check devices that Pods hold, too");
   command.Add("--cuda", check.cuda, "NVIDIA's CUDA driver");

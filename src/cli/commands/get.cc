@@ -193,10 +193,10 @@ Status SplitKind(std::string& kind, std::string& name) {
   const std::size_t slash = kind.find('/');
   if (slash == std::string::npos) return OkStatus();
   if (slash + 1 == kind.size()) {
-    return InvalidArgument("'{}' names none: write {}/NAME, or {} for all", kind,
+    return InvalidArgument("'{}' has no name after the slash: write {}/NAME, or {} for all", kind,
                            kind.substr(0, slash), kind.substr(0, slash));
   }
-  if (!name.empty()) return InvalidArgument("'{}' names one already: leave out '{}'", kind, name);
+  if (!name.empty()) return InvalidArgument("'{}' has a name already: leave out '{}'", kind, name);
   name = kind.substr(slash + 1);
   kind.resize(slash);
   return OkStatus();

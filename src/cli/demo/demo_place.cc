@@ -24,14 +24,14 @@ StatusOr<DemoPlace> DemoPlace::MakeAt(const std::string& directory) {
   const std::filesystem::path real = error ? whole : std::filesystem::canonical(whole, error);
   if (error) return ErrnoStatus(error.value(), "make the directory " + directory);
   const bool empty = std::filesystem::is_empty(real, error);
-  if (error) return ErrnoStatus(error.value(), "look into " + directory);
+  if (error) return ErrnoStatus(error.value(), "read the directory " + directory);
   if (!empty) {
-    return AlreadyExists("{} is not empty: name a directory that is, or is not there yet",
+    return AlreadyExists("{} is not empty: name an empty directory, or one that does not exist yet",
                          directory);
   }
   // For the owner only, as Make's: it will contain credentials.
   std::filesystem::permissions(real, std::filesystem::perms::owner_all, error);
-  if (error) return ErrnoStatus(error.value(), "close to others the directory " + directory);
+  if (error) return ErrnoStatus(error.value(), "make private the directory " + directory);
   return DemoPlace{real.string()};
 }
 

@@ -33,8 +33,7 @@ StatusOr<DeviceWish> ReadWish(const std::string& name, const Json& wish,
   }
   // Refused rather than ignored: a claim that asks for capacity could get devices that lack it.
   if (!wish["capacity"].is_null()) {
-    return InvalidArgument(
-        "request {}: capacity requests are not supported until the allocator exists", name);
+    return InvalidArgument("request {}: galen-sim's scheduler does not allocate by capacity", name);
   }
   DeviceWish read{.request = name,
                   .device_class = class_name,
@@ -74,8 +73,8 @@ StatusOr<DeviceRequest> ReadRequest(const Json& request, const std::map<ObjectKe
 StatusOr<std::string> SelectedDriver(std::string_view expression) {
   // The one error for every unsupported expression.
   const Status refused = InvalidArgument(
-      "the CEL expression \"{}\" is not supported: only driver selection "
-      "(device.driver == \"name\") is, until the allocator exists",
+      "galen-sim's scheduler does not allocate by the CEL expression \"{}\": it supports only "
+      "device.driver == \"name\"",
       Printable(CutText(expression, kExpressionShownMax)));
   std::string_view rest = Trimmed(expression);
   // CEL allows spaces between any two of these.
@@ -94,7 +93,7 @@ StatusOr<ClaimRequests> ReadClaimRequests(const Json& claim,
                                           const std::map<ObjectKey, Json>& classes) {
   const Json& devices = claim["spec"]["devices"];
   if (!devices["constraints"].items().empty()) {
-    return InvalidArgument("constraints are not supported until the allocator exists");
+    return InvalidArgument("galen-sim's scheduler does not allocate by constraints");
   }
   ClaimRequests read{.requests = {}, .config = devices["config"]};
   for (const Json& request : devices["requests"].items()) {

@@ -29,7 +29,7 @@ Status Lacking(const DeviceWish& wish, std::size_t fitting, const Tally& tally) 
   if (tally.in_use > 0) why += fmt::format(", {} in use", tally.in_use);
   if (tally.tainted > 0) why += fmt::format(", {} tainted ({})", tally.tainted, tally.taint);
   if (tally.unsupported > 0) {
-    why += fmt::format(", {} that need {}, not supported until the allocator exists",
+    why += fmt::format(", {} that need {}, which galen-sim's scheduler does not allocate",
                        tally.unsupported, tally.feature);
   }
   if (tally.incomplete_pools > 0) {

@@ -138,7 +138,8 @@ StatusOr<std::map<std::string, api_sim::User>> ParseTokenFile(std::string_view t
     user.groups = fields.size() == 4 ? SplitFields(fields[3]) : std::vector<std::string>{};
     user.groups.push_back("system:authenticated");
     if (!users.emplace(fields[0], std::move(user)).second) {
-      faults.push_back(fmt::format("line {}: its token is there already", number));
+      faults.push_back(
+          fmt::format("line {}: its token is used by an earlier line already", number));
     }
   }
   if (!faults.empty()) return InvalidArgument("{}", Joined(faults));

@@ -178,7 +178,8 @@ void DriverApp::FinishStreams() {
 std::string DriverApp::WhyNotReady() const {
   if (!data_socket_.listening()) return "the data socket is not there";
   if (!registration_socket_.listening()) return "the registration socket is not there";
-  if (!registration_.registered()) return "nobody has registered this driver yet";
+  if (!registration_.registered())
+    return "neither a kubelet nor an agent has registered this driver yet";
   if (!slices_.settled()) return "ResourceSlices are not published yet";
   return plugin_ ? plugin_->WhyNotReady() : "";
 }

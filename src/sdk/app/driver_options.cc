@@ -76,7 +76,7 @@ namespace {
 void ValidateDevicePlugin(const Driver::Options::DevicePlugin& plugin,
                           const std::function<void(std::string)>& add) {
   if (plugin.resource.empty()) {
-    if (!plugin.devices.empty()) add("--device-plugin-devices goes with --device-plugin");
+    if (!plugin.devices.empty()) add("--device-plugin-devices needs --device-plugin as well");
     return;
   }
   if (!IsExtendedResource(plugin.resource)) {
@@ -101,7 +101,7 @@ Status ValidateOptions(const Driver::Options& options) {
   if (options.node.empty()) {
     add(fmt::format("node is empty: give --node or ${}", kNodeVariable));
   } else if (!IsDnsSubdomain(options.node)) {
-    add(fmt::format("node \"{}\" is no name of a node", Printable(options.node)));
+    add(fmt::format("node \"{}\" is no node's name", Printable(options.node)));
   }
   // Names the flags, which most SDK programs have.
   const auto check_absolute = [&add](const char* flag, const std::string& path) {

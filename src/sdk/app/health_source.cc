@@ -32,8 +32,8 @@ StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std
     if (path.size() <= net::kSocketPathMax) return path;
   }
   return InvalidArgument(
-      "no socket fits into {}, whose path has {} bytes: at most {} are a "
-      "socket's address",
+      "the path {} has {} bytes, too long for a socket in it, whose path may have {}: choose a "
+      "shorter directory",
       directory, directory.size(), net::kSocketPathMax);
 }
 

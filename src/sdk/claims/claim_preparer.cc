@@ -52,8 +52,8 @@ Status ClaimPreparer::Recover() {
   const StatusOr<std::string> boot_id = ReadBootId(edges_.files);
   if (!boot_id.ok()) {
     return Annotate(boot_id.status(),
-                    "the id of this boot, without which nobody knows what a reboot has undone, "
-                    "cannot be read (ProcSubset=pid of a systemd unit hides it)");
+                    "the boot id, which shows what a reboot has undone, cannot be read "
+                    "(ProcSubset=pid in a systemd unit hides it: remove that)");
   }
   boot_id_ = *boot_id;
   TryToPutInOrder();

@@ -106,7 +106,7 @@ DeviceClaim ReadClaim(const Json& json) {
 
 Status ValidateClaimUid(std::string_view uid) {
   if (IsDnsLabel(uid)) return OkStatus();
-  return InvalidArgument("claim UID \"{}\" is none", Printable(CutText(uid, 80)));
+  return InvalidArgument("\"{}\" is no valid claim UID", Printable(CutText(uid, 80)));
 }
 
 Json ToJson(const PreparedClaim& prepared) {
@@ -200,7 +200,7 @@ StatusOr<std::vector<std::string>> PreparedClaims::List() {
     if (ValidateClaimUid(uid).ok()) {
       uids.push_back(std::move(uid));
     } else if (logged_.First(name)) {
-      log_.Warning("a file among the records of prepared claims is none and is passed over",
+      log_.Warning("a file among the records of prepared claims is no record and is skipped",
                    {{"file", Printable(directory_ + "/" + name)}});
     }
   }
