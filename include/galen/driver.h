@@ -80,6 +80,7 @@ using Inventory = std::vector<Device>;
 // A ResourceClaim that holds devices of this driver. Devices that it holds of other drivers are not
 // in it.
 struct DeviceClaim {
+  // One device that the claim holds.
   struct Held {
     // Device::name, as in the inventory when the claim was allocated.
     std::string device;
@@ -90,6 +91,7 @@ struct DeviceClaim {
     bool admin_access = false;  // for looking at the device, beside its ordinary holder
     bool operator==(const Held&) const = default;
   };
+  // Parameters of the claim or its class, for some of its requests.
   struct Config {
     // The opaque parameters for this driver, as JSON; nobody has checked them.
     std::string parameters;
@@ -110,18 +112,21 @@ struct DeviceClaim {
 // Paths are absolute. What a container runtime would refuse makes the prepare fail with a sentence
 // that says what.
 struct CdiEdits {
+  // A device node for the container.
   struct DeviceNode {
     std::string path = {};         // in the container: "/dev/fpga0"
     std::string host_path = {};    // "" = the same
     std::string permissions = {};  // "rwm"; "" = the runtime's default
     bool operator==(const DeviceNode&) const = default;
   };
+  // A mount of a host path.
   struct Mount {
     std::string host_path = {};
     std::string container_path = {};
     std::vector<std::string> options = {"ro", "nosuid", "nodev", "bind"};
     bool operator==(const Mount&) const = default;
   };
+  // A program that the container runtime runs at a stage of the container.
   struct Hook {
     // An OCI hook: prestart, createRuntime, createContainer, startContainer, poststart or poststop.
     std::string name = {};
@@ -197,6 +202,7 @@ class HealthWriter {
 // after Run has returned, on no thread that still calls it.
 class Driver {
  public:
+  // The driver's identity, paths and limits; each command-line flag sets one.
   struct Options {
     // A DNS subdomain that is yours, at most 63 characters, beginning with a letter (it is the
     // vendor in CDI names too): "fpga.example.com".

@@ -45,6 +45,7 @@ struct PluginInfo {
 
 // One name in the kubelet's plugin registry.
 struct RegistryEntry {
+  // What the name stands for.
   enum class Kind { kSocket, kFile, kSymlink, kOther };
   std::string path;
   Kind kind = Kind::kSocket;

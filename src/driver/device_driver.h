@@ -57,6 +57,7 @@ Inventory OfferedWith(const OfferPolicy& policy, Inventory devices,
 // Observe; the verdicts go out by Report. Belongs to its loop.
 class HealthJudge final : public probes::SignSink {
  public:
+  // Calls to the judge's owner.
   struct Callbacks {
     // A sign changed a verdict, so Report has something new. May be called from inside OnSigns.
     std::function<void()> on_verdict;

@@ -53,6 +53,7 @@ class Hardware : public probes::Probe {
 // kernel log says about their PCI addresses. Belongs to its loop.
 class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
  public:
+  // Which GPUs to simulate.
   struct Options {
     int count = 8;  // gpu-0 to gpu-(count-1)
     // The same seed gives the same GPUs, with the same serials and addresses, so that a restart
@@ -114,6 +115,7 @@ class NicHardware final : public Hardware {
 // their PCI addresses. Belongs to its loop.
 class NvidiaHardware final : public Hardware {
  public:
+  // The GPUs, and how to look up what belongs to them.
   struct Options {
     std::vector<probes::NvmlGpu> gpus{};  // as NVML lists them
     std::string driver_version{};         // "570.124.06"

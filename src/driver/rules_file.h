@@ -23,6 +23,7 @@ class RulesFile {
   // system, also where a directory is swapped by a symbolic link, as for a ConfigMap.
   static constexpr Duration kLookEvery = std::chrono::seconds(5);
 
+  // What it needs of the process.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -30,6 +31,7 @@ class RulesFile {
     // The thread on which the file is read: it may be on a disk that hangs.
     std::unique_ptr<DiskQueue> queue;
   };
+  // How to read the file, and whom to give its table.
   struct Calls {
     // Run on that thread, so they own all that they use: read the file's text, and parse it,
     // checked as at the driver's start.

@@ -51,6 +51,7 @@ class SysfsHardware final : public Hardware {
  public:
   // Begins to call `news` when devices come or go; the real one is a UeventWatch.
   using Listen = std::function<Status(std::function<void()> news)>;
+  // Where devices are looked for, and how changes are noticed.
   struct Options {
     std::string sysfs_root = "/sys";
     DeviceFinder find;

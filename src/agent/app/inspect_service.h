@@ -45,6 +45,7 @@ class InspectService {
   // In one answer; older records are counted only. Half of what a gRPC client takes by default.
   static constexpr std::size_t kPostMortemBytesMax = std::size_t{2} << 20;
 
+  // The parts whose values it answers with.
   struct Parts {
     Loop& loop;
     const HealthKeeper& keeper;

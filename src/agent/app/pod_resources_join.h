@@ -36,6 +36,7 @@ class PodResourcesJoin {
 
   static constexpr std::size_t kDifferencesShown = 16;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;

@@ -35,6 +35,7 @@ class ContainerLog {
   // How long a disk that failed is not tried again.
   static constexpr Duration kTryAgain = std::chrono::seconds(30);
 
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     FileSystem& files;

@@ -35,6 +35,7 @@ struct KeeperReport {
 // file, the working directory, arguments, "KEY=value" lines; each ends with a zero byte) and shuts
 // its writing side; the process answers with a fault, or runs its program, which closes the link.
 struct StartFault {
+  // The step of the start that failed.
   enum class Step : std::int32_t { kNone, kFork, kGroup, kDirectory, kProgram };
   std::int32_t error = 0;
   Step step = Step::kNone;

@@ -25,6 +25,7 @@ class PodDirectories {
   // Removals that wait for the disk; what exceeds this is left to the next agent's RemoveOthers.
   static constexpr std::size_t kRemovalsMax = 4096;
 
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     FileSystem& files;

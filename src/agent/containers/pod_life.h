@@ -47,6 +47,7 @@ class RestartDelay {
 class ContainerLife {
  public:
   using Kind = kube::Container::Kind;
+  // Where the container is between its starts and ends.
   enum class State { kWaiting, kRunning, kEnded };
 
   ContainerLife(Kind kind, RestartPolicy policy) : kind_(kind), policy_(policy) {}

@@ -126,6 +126,7 @@ class DriverLink final : private rpc::StreamSink {
   // others wait for the room that it holds. On this node's sockets it takes milliseconds.
   static constexpr Duration kWholeWithin = std::chrono::seconds(5);
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;

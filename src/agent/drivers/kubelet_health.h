@@ -27,6 +27,7 @@ std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
 
 class KubeletHealth {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     const NodeView& view;

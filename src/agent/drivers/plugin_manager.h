@@ -72,6 +72,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     std::set<std::string> unsubscribed;  // drivers whose health is not asked for
     bool kubelet_reports = false;        // on these, in Pods' status (kubelet_health.h)
   };
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;

@@ -36,6 +36,7 @@ class Registration {
     PluginRules rules;
     bool notify = false;  // the manager role: the plugin is notified how its registration ended
   };
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;

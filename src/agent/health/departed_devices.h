@@ -36,6 +36,7 @@ class DepartedDevices {
     std::optional<Duration> report_age;
   };
   using TracesOf = std::function<Traces(const DeviceId& device)>;
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;

@@ -26,6 +26,7 @@ namespace galen::agent {
 // handed to OnChanges. What is lent in Edges outlives it.
 class HealthKeeper final : public HealthSink {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;

@@ -24,6 +24,7 @@ namespace galen::agent {
 // Which devices of a driver and of its health source are the same: found by hardware identifiers,
 // never by names, since each side has its own.
 struct DeviceMatches {
+  // The source's device for one of the driver's.
   struct Match {
     DeviceId source;         // the device of the health source
     bool partition = false;  // the driver's device is a part of it
@@ -63,6 +64,7 @@ class HealthMerger {
   // Whether the driver has a health source on this node, or may have one: some source's socket has
   // not said yet which driver it is for.
   using Awaited = std::function<bool(const std::string& driver)>;
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;

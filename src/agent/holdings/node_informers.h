@@ -34,6 +34,7 @@ class NodeClaims {
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -94,6 +95,7 @@ class NodeClaims {
 // A slice with only what identifies its devices: the agent uses few of the many attributes. A node
 // may have thousands of devices, so shared values are stored once.
 struct SliceIdentities {
+  // The identity of one device of the slice.
   struct Device {
     std::string name, serial, model;
     HardwareIds ids;

@@ -15,11 +15,13 @@ namespace galen::agent {
 
 // A Pod without any device is left out.
 struct PodResources {
+  // A device that a device plugin gave to a container.
   struct PluginDevice {
     std::string container;
     DeviceId device;  // of the node that was read for
     auto operator<=>(const PluginDevice&) const = default;
   };
+  // A device that a container has by a claim.
   struct ClaimDevice {
     ObjectKey claim;
     DeviceId device;

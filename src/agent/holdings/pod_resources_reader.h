@@ -34,16 +34,19 @@ class PodResourcesReader {
   // Twice what a node of 250 Pods needs that lists its processors for each container.
   static constexpr std::size_t kAnswerBytesMax = std::size_t{8} << 20;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
     Metrics& metrics;
     net::Dialer& dialer;
   };
+  // Which kubelet to ask, and for which node.
   struct Options {
     std::string socket;  // the kubelet's
     std::string node;
   };
+  // Calls to the reader's owner.
   struct Calls {
     std::function<void()> on_ask;  // right before the kubelet is asked
     std::function<void(const PodResourcesAnswer&)> on_answer;

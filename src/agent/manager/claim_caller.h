@@ -25,6 +25,7 @@ class ClaimCaller {
  public:
   using Done = std::function<void(const Status&)>;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     DriverCaller& drivers;

@@ -21,6 +21,7 @@ namespace galen::agent {
 
 class PodRunner {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges : ApiEdges {
     const NodeView& view;
     ClaimCaller& preparer;

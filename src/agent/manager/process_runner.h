@@ -41,6 +41,7 @@ class ProcessRunner {
   static constexpr BackoffPolicy kReadAgain{.first = std::chrono::milliseconds(100),
                                             .most = std::chrono::seconds(10)};
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -54,6 +55,7 @@ class ProcessRunner {
     const NodeView& view;
     const ClaimCheckpoint& prepared;
   };
+  // The node's name and the containers' places.
   struct Options {
     std::string node;
     std::string directory;  // of all Pods' directories

@@ -59,6 +59,7 @@ class PostMortemKeeper {
   // old.
   static constexpr Duration kUnseenMin = std::chrono::seconds(5);
 
+  // What it needs of the agent; borrowed.
   struct Parts {
     Loop& loop;
     Log& log;

@@ -131,6 +131,7 @@ class PodPublisher {
   // need not close our connection.
   static constexpr Duration kExtendedAgain = std::chrono::minutes(10);
 
+  // What it needs of the agent; borrowed.
   struct Edges : ApiEdges {
     const NodeView& view;
     const ClaimIndex& index;

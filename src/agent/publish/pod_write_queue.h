@@ -30,6 +30,7 @@ class PodWriteQueue {
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(1),
                                                .most = std::chrono::minutes(1)};
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;

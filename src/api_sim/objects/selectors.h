@@ -13,6 +13,7 @@ namespace galen::api_sim {
 // One condition on a label or a field. `values` is empty for kExists and kAbsent, one value for the
 // comparisons and for "=" and "!=", any number for "in" and "notin".
 struct Requirement {
+  // How the value is compared.
   enum class Operator { kExists, kAbsent, kIn, kNotIn, kGreater, kLess };
   std::string key;
   Operator op = Operator::kExists;

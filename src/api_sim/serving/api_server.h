@@ -22,6 +22,7 @@ inline constexpr const char* kKubernetesVersion = "v1.37.0+galen";
 
 class ApiServer final : public net::HttpHandler {
  public:
+  // Users, version, and where the state is stored.
   struct Options {
     // Users by bearer token. Empty: everybody has full access.
     std::map<std::string, User> users_by_token = {};

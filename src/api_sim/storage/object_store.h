@@ -34,6 +34,7 @@ struct Change {
 
 class ObjectStore {
  public:
+  // The store's first version, and its history's length.
   struct Options {
     // Versions start after this; a later start must begin higher, so that a client of an earlier
     // run must list again.

@@ -15,6 +15,7 @@
 namespace galen::api_sim {
 
 struct Presentation {
+  // Whole objects, a table, or only metadata.
   enum class Form { kObject, kTable, kMetadata };
   Form form = Form::kObject;
   // The part of its object that each row of a table contains.

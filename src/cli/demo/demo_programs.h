@@ -20,6 +20,7 @@ namespace galen::cli {
 
 class DemoPrograms {
  public:
+  // Which programs to run, and how.
   struct Settings {
     std::string bin_directory;  // where galen-agent and its siblings are
     std::string node = "node-7";

@@ -16,6 +16,7 @@ class DemoScreen {
   // Takes bytes for standard output.
   using Output = std::function<void(std::string_view)>;
 
+  // Where the picture is drawn.
   struct Settings {
     bool live = false;  // standard output is a terminal that may be redrawn
     bool colour = false;

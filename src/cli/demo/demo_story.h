@@ -14,6 +14,7 @@ namespace galen::cli {
 
 class DemoStory {
  public:
+  // How the story is played.
   struct Settings {
     bool kernel_log = false;
   };

@@ -21,6 +21,7 @@ std::size_t Width(std::string_view utf8);
 // Collects rows and formats them. Colours do not count for widths.
 class Table {
  public:
+  // A text and its colour.
   struct Cell {
     Cell(std::string text_in, Tone tone_in = Tone::kPlain)  // NOLINT(google-explicit-constructor)
         : text(std::move(text_in)), tone(tone_in) {}
@@ -28,6 +29,7 @@ class Table {
     std::string text;
     Tone tone = Tone::kPlain;
   };
+  // The cells of a line, and the key that identifies it.
   struct Row {
     std::vector<Cell> cells;
     std::string key;  // what the row is about, the same each time the table is made; "" = nothing

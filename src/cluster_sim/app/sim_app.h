@@ -22,6 +22,7 @@ namespace galen::cluster_sim {
 // galen-sim and by tests alike. Belongs to its loop.
 class ClusterApp {
  public:
+  // What the cluster consists of.
   struct Options {
     // The controllers get a user and a token of their own when there are users.
     api_sim::ApiServer::Options api = {};

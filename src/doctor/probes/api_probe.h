@@ -101,6 +101,7 @@ struct PlainAnswer {
 // it is made; destroying it cancels.
 class ApiCall final : private net::HttpResponseSink {
  public:
+  // How the answer is read.
   enum class Kind { kText, kMetrics };
   // `done` runs once, later; the call must exist until then, and `done` must not destroy it. loop
   // and client are borrowed.

@@ -25,6 +25,7 @@ inline constexpr const char* kHealthSourcesDirectory = "/run/galen/health";
 // One socket: an agent learns from it which driver it is for, and may subscribe to its health.
 class HealthSource final : public RunningDriver {
  public:
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
@@ -33,6 +34,7 @@ class HealthSource final : public RunningDriver {
     FileSystem& files;
     net::SocketHost& sockets;
   };
+  // Whose devices it reports, and where its socket is.
   struct Options {
     std::string driver;     // the other's, or a device plugin's resource: "nvidia.com/gpu"
     std::string directory;  // the socket's directory; made if it is missing

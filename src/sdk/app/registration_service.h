@@ -16,6 +16,7 @@ namespace galen::sdk {
 // answers never change, so it may be asked any number of times.
 class RegistrationService {
  public:
+  // What GetInfo answers.
   struct Options {
     std::string driver;
     std::string endpoint;  // absolute path of the data socket

@@ -87,6 +87,7 @@ struct ReadyDevice {
 // gets an answer that leaves the node in a correct state.
 class ClaimPreparer {
  public:
+  // The driver's identity and its paths.
   struct Options {
     std::string driver;
     std::string pool;

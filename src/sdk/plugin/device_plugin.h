@@ -24,6 +24,7 @@ namespace galen::sdk {
 // may call. Start once, Stop once.
 class DevicePlugin {
  public:
+  // What it offers, and under which paths.
   struct Options {
     std::string driver;
     std::string resource;  // REQUIRES: IsExtendedResource
@@ -32,6 +33,7 @@ class DevicePlugin {
     std::string cdi_root;
     bool degraded_as_unhealthy = false;
   };
+  // Calls to the driver's other parts.
   struct Handlers {
     PluginDeviceEdits::Ask edits;
     // OK when no claim has the device.

@@ -39,6 +39,7 @@ class KubeletRegistration {
   // A periodic check beside the watch on the directory, which some file systems do not support.
   static constexpr Duration kLookPeriod = std::chrono::seconds(10);
 
+  // What it needs of the process; borrowed.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -47,6 +48,7 @@ class KubeletRegistration {
     net::SocketHost& sockets;
     net::Dialer& dialer;
   };
+  // What to register, and at which socket.
   struct Options {
     std::string kubelet_socket;  // "/var/lib/kubelet/device-plugins/kubelet.sock"
     std::string endpoint;        // the file name of the plugin's socket, in the same directory
