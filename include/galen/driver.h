@@ -202,7 +202,7 @@ class HealthWriter {
 // after Run has returned, on no thread that still calls it.
 class Driver {
  public:
-  // The driver's identity, paths and limits; each command-line flag sets one.
+  // The driver's identity, paths and limits.
   struct Options {
     // A DNS subdomain that is yours, at most 63 characters, beginning with a letter (it is the
     // vendor in CDI names too): "fpga.example.com".

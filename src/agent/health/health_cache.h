@@ -43,9 +43,9 @@ class HealthCache {
   // The most devices of all drivers together: as many as one report may have, as one driver of the
   // SDK may have, as the largest node in docs/guide/figures.md has, and as a metric may have
   // series. Beyond it a new device replaces the driver's longest silent one; else, if its driver
-  // has fewer devices than another, the last device of the driver that has most; else it is left
-  // out and counted. So drivers that make up names fill no memory, and take no room from one with
-  // few devices.
+  // has fewer devices than another, the longest silent or else the last device of the driver that
+  // has most; else it is left out and counted. So drivers that make up names fill no memory, and
+  // take no room from one with few devices.
   static constexpr std::size_t kDevicesMax = kNodeDevicesMax;
   // How many devices Expire and Drop change at a time, so that the loop can serve others in
   // between.

@@ -63,8 +63,8 @@ struct EventText {
 // a new sentence for the same state and code. Recovery is Normal, everything else a Warning. Pure.
 std::optional<EventText> EventOf(const HealthChange& change);
 
-// The Warning for a device that is not healthy when a Pod gets it; nullopt for a healthy one, and for
-// one that was never reported. Pure.
+// The Warning for a device that is not healthy when a Pod gets it; nullopt for a healthy one, and
+// for one that was never reported. Pure.
 std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
 
 // Events are optional beside the Pod's own status: one that is refused is dropped. Events are named
