@@ -23,7 +23,7 @@
 namespace galen {
 namespace {
 
-// A program may throw something that is no exception and has no text.
+// The author's code may raise a value that is no exception and has no text.
 constexpr char kThrewNoException[] = "the driver's code threw something that is no std::exception";
 
 LogLevel LevelOf(const Driver::Options& options) {
