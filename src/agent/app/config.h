@@ -71,7 +71,7 @@ std::string_view ToString(Role role);  // "observer", "manager"
 // this machine (docs/adr/0015-processes-end-with-the-agent.md).
 enum class Containers { kNone, kProcesses };
 
-// Every value as it is used, defaults included. Paths are absolute.
+// The effective values, defaults included. Paths are absolute.
 struct AgentConfig {
   // The Node object's name. The only one without a default.
   std::string node;
@@ -142,7 +142,7 @@ struct AgentFlags {
   bool processes_as_root = false;
 };
 
-// `values` is lent to `flags` until these are parsed.
+// `values` is borrowed to `flags` until these are parsed.
 void AddFlags(Flags& flags, AgentFlags& values);
 
 // The node's name comes from the flag, the file, or $NODE_NAME. What is wrong goes into `faults`,
@@ -151,8 +151,8 @@ void AddFlags(Flags& flags, AgentFlags& values);
 AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
                        ConfigFaults& faults);
 
-// Whether Pods may run as processes of this user: as root only where the operator has said so, for
-// whoever may make a Pod here could do anything to the machine. `user` is the effective one.
+// Whether Pods may run as processes of this user: as root only if the operator allows it, since
+// anyone who may create a Pod here could do anything to the machine. `user` is the effective one.
 void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults);
 
 // Notes what is wrong with metricsAddress, probesAddress and the files that go with them, each with

@@ -54,8 +54,8 @@ void CheckAddresses(const AgentConfig& config, ConfigFaults& faults) {
   const std::string host = CheckAddress("metricsAddress", config.metrics_address, faults);
   if (host.empty() || IsLoopback(host)) return;
   if (!config.metrics_certificate.empty() && !config.metrics_token_file.empty()) return;
-  // Metrics and /readyz name devices, namespaces and drivers: whoever may know them is the
-  // operator's to say.
+  // Metrics and /readyz name devices, namespaces and drivers: the operator decides who may read
+  // them.
   faults.Add(
       "metricsAddress",
       fmt::format(

@@ -1,5 +1,5 @@
 // Answers what the agent knows, on its own socket: for `galen` and other local programs. Belongs to
-// the agent's loop; reads the parts it is lent and changes nothing.
+// the agent's loop; reads borrowed parts and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,8 @@ class InspectService {
     const PodResourcesJoin* pod_resources = nullptr;  // beside a kubelet
   };
 
-  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are lent.
+  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are
+  // borrowed.
   InspectService(Parts parts, rpc::Dispatcher& dispatcher);
   ~InspectService();
 

@@ -17,12 +17,12 @@
 namespace galen::agent {
 
 // A device that the kubelet gave the Pod by a claim and that the agent's index does not know for
-// that claim, as a sentence; "" when there is none. What the kubelet does not name is no
-// difference: it lists what drivers prepared and named to it. Nor is a share, which kubelets name
-// since 1.35. Pure.
+// that claim, as a sentence; "" when there is none. A device that only the agent knows is no
+// difference: the kubelet lists only devices that drivers prepared and named to it. Nor is a share,
+// which kubelets name since 1.35. Pure.
 std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevice>& held);
 
-// Whether an annotation (AnnotationOf) shows, or may show, a device that is none of these. Pure.
+// Whether an annotation (AnnotationOf) shows, or may show, a device other than these. Pure.
 bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held);
 
 class PodResourcesJoin {
@@ -46,8 +46,8 @@ class PodResourcesJoin {
     const ClaimIndex& claims;
     const HealthCache& cache;  // of what is shown
   };
-  // `on_pods` names Pods that have other devices than before, or whose devices are shown from now
-  // on. What is lent outlives this.
+  // `on_pods` names Pods whose devices changed, or are shown from now on. The arguments outlive
+  // this.
   PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
                    std::function<void(const std::vector<ObjectKey>&)> on_pods);
 

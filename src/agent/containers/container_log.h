@@ -50,8 +50,8 @@ class ContainerLog {
                                                                         const Status&) {};
   };
 
-  // `path`'s directory is there; what is lent outlives the log. A write under way when the log is
-  // destroyed is done all the same; what waits is not written.
+  // `path`'s directory is there; the arguments outlive the log. A write under way when the log
+  // is destroyed is done all the same; what waits is not written.
   ContainerLog(Edges edges, std::string path, Events events);
   ~ContainerLog();
 

@@ -91,7 +91,7 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
   for (const Json& item : container["env"].items()) {
     const std::string& name = item["name"].AsString();
     const auto value = ValueOf(item, fields, plan.environment, plan.fault);
-    // A "=" would end the name for whoever reads it.
+    // A "=" would end the name early for readers of the environment.
     if (value && !name.empty() && name.find('=') == std::string::npos) {
       plan.environment[name] = *value;
     }
@@ -264,7 +264,7 @@ std::optional<std::uint64_t> BytesOf(const Json& quantity) {
   if (error != std::errc()) return std::nullopt;
   const double factor = FactorOf({end, static_cast<std::size_t>(text.data() + text.size() - end)});
   const double bytes = std::ceil(number * factor);
-  // From 2^63 on nobody means a limit.
+  // Values from 2^63 on are no sensible limit.
   if (factor == 0 || !(bytes > 0) || bytes >= 0x1.0p63) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }

@@ -18,7 +18,7 @@
 
 namespace galen::agent {
 
-// The Pod's: what becomes of a container that ended.
+// The Pod's restartPolicy: whether an ended container is started again.
 enum class RestartPolicy { kAlways, kOnFailure, kNever };
 
 // The machine that the processes run on.

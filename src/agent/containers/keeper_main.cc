@@ -195,8 +195,8 @@ class Keeper {
     ::send(agent_, &report, sizeof(report), MSG_NOSIGNAL);
   }
 
-  // What is killed leaves its own children to the keeper (PR_SET_CHILD_SUBREAPER), whatever session
-  // they are in; so that killing children until there is none gets all of them.
+  // A killed process leaves its children to the keeper (PR_SET_CHILD_SUBREAPER), whatever their
+  // session; so killing children until none is left ends all of them.
   void EndAll() {
     const pid_t self = ::getpid();
     do {

@@ -33,7 +33,7 @@ struct PodDirectories::Turn {
 
   Status Make(const std::vector<std::string>& wanted) {
     for (const std::string& path : wanted) {
-      // For nobody else: logs and what programs leave.
+      // Private: the directories hold logs and programs' files.
       RETURN_IF_ERROR(files.MakeDirectories(path, 0700));
     }
     return OkStatus();

@@ -35,7 +35,7 @@ class PodDirectories {
   // On the loop, perhaps inside the call that asked; never after this was destroyed.
   using Done = std::function<void(const Status& made)>;
 
-  // `directory` is that of all Pods. What is lent outlives this and the work that the disk has.
+  // `directory` is that of all Pods. The arguments outlive this and the work that the disk has.
   PodDirectories(Edges edges, std::string directory)
       : edges_(edges), directory_(std::move(directory)) {}
 

@@ -19,9 +19,9 @@
 namespace galen::agent {
 namespace {
 
-// Read in one turn of the loop, so that a container that writes without end starves nobody; also
-// what is read of a container that has ended, whose pipe holds no more by the kernel's default
-// limit.
+// The most that is read in one turn of the loop, so that a container that writes without end does
+// not block others; also the most that is read after its end, since by default a pipe holds no
+// more.
 constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;
 
 // After SIGKILL a process takes a moment to be gone; callers may pass its devices on only then.
@@ -236,7 +236,7 @@ int PosixContainerProcesses::KillLeftovers() {
 
 StatusOr<std::string> PosixContainerProcesses::ReadStart(const std::string& path,
                                                          std::size_t bytes_max) {
-  // Neither a link to a file of ours nor a pipe that nobody fills.
+  // Neither follows a link to a file of ours nor waits for a pipe without a writer.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return ErrnoStatus(errno, "read " + path);
   struct stat info{};

@@ -86,7 +86,7 @@ void SetPatience(int socket, Duration patience) {
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
 }
 
-// False with errno set: EAGAIN when nobody takes it in time, EPIPE when the other end is closed.
+// False with errno set: EAGAIN when it is not read in time, EPIPE when the other end is closed.
 bool SendAll(int link, const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t count = ::send(link, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);

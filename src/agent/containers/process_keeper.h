@@ -44,8 +44,8 @@ class ProcessKeeper {
 
   // A process that Run gave the number of has ended; `status` is waitpid(2)'s.
   using OnEnd = std::function<void(std::uint64_t id, int status)>;
-  // The keeper itself ended although nobody asked it to; `how` says by which signal or exit code.
-  // Nothing can be run any more, and OnEnd is not called. Once.
+  // The keeper itself ended unasked; `how` names its signal or exit code. Nothing can be run any
+  // more, and OnEnd is not called. Once.
   using OnLost = std::function<void(const std::string& how)>;
   // Once, before anything is run. The loop outlives this.
   void Watch(IoLoop& loop, OnEnd on_end, OnLost on_lost);

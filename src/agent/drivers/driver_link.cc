@@ -44,7 +44,7 @@ void DriverLink::Call(std::string_view method, std::string request, Duration dea
 
 void DriverLink::FailCalls(const Status& why) {
   std::vector<std::function<void(StatusOr<std::string>)>> waiting;
-  // Taken out first: whoever is answered may call again.
+  // Moved out first: a callback may call again.
   for (auto& [id, pending] : std::exchange(pending_, {})) {
     if (pending.done) waiting.push_back(std::move(pending.done));
   }

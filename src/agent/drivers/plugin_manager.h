@@ -82,7 +82,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     HealthSink& sink;  // the HealthMerger, for drivers or for health sources
   };
 
-  // What is lent outlives the manager. Does nothing until there is a socket.
+  // The arguments outlive the manager. Does nothing until there is a socket.
   PluginManager(Edges edges, Options options);
   ~PluginManager() override;
 
@@ -138,7 +138,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   };
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
-    std::optional<std::uint64_t> authority;       // null: nobody is connected
+    std::optional<std::uint64_t> authority;       // null: no instance is connected
     Time reported{};  // when its authority last reported; before, when it registered
   };
 
@@ -149,7 +149,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void OnLinkDown(const DriverLink& link, const Status& why) override;
 
   static DriverInfo InfoOf(const Instance& instance, bool authority);
-  // Asks whoever is behind the socket who it is, until it has answered.
+  // Asks the program behind the socket which driver it is, until it has answered.
   void Introduce(const std::string& socket);
   // The answer to a registration: OK, AlreadyExists when another socket registered the endpoint,
   // ResourceExhausted at kInstancesPerDriverMax.

@@ -21,7 +21,7 @@ class SocketListener {
  public:
   virtual ~SocketListener() = default;
   virtual void OnSocketAdded(const std::string& path) = 0;
-  // Removed and made again between two looks: whoever listens there has to introduce itself again.
+  // Removed and made again between two looks: its plugin must be asked again which driver it is.
   virtual void OnSocketReplaced(const std::string& path) = 0;
   virtual void OnSocketRemoved(const std::string& path) = 0;
 };
@@ -42,8 +42,9 @@ class PluginWatcher {
                 Place place = Place::kRegistry)
       : loop_(loop), log_(log), directory_(directory), listener_(listener), place_(place) {}
 
-  // Watches, and looks once before it returns: whoever registered before the agent is known then.
-  // Where the directory cannot be watched, that is logged, and only rescans notice changes. Once.
+  // Watches, and looks once before it returns: plugins that registered before the agent are known
+  // then. Where the directory cannot be watched, that is logged, and only rescans notice changes.
+  // Once.
   void Start();
   // Whether a look has ever succeeded, for readiness.
   bool scanned() const { return scanned_; }

@@ -1,6 +1,6 @@
-// Asks one plugin who it is (GetInfo on its registration socket), again with backoff until it has
-// answered sensibly, and in the manager role notifies it how that ended. A plugin that hangs or
-// talks nonsense holds up nobody: each has its own. Belongs to the agent's loop.
+// Calls GetInfo on one plugin's registration socket, again with backoff until it has given a valid
+// answer, and in the manager role notifies it how that ended. A plugin that hangs or answers
+// nonsense delays no other: each has its own. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>

@@ -19,7 +19,7 @@ class SourceNames {
   // A driver that reconnects within this time counts as never gone.
   static constexpr Duration kComesBackWithin = std::chrono::minutes(5);
 
-  // `drivers` and `sources` are lent and outlive this.
+  // `drivers` and `sources` are borrowed and outlive this.
   SourceNames(Loop& loop, Log& log, const PluginManager& drivers, const PluginManager& sources)
       : loop_(loop), log_(log), drivers_(drivers), sources_(sources) {}
 

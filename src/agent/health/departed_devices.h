@@ -43,7 +43,7 @@ class DepartedDevices {
     HealthKeeper& keeper;
   };
 
-  // `on_forgotten` is called after a look that found devices that have left. What is lent outlives
+  // `on_forgotten` is called after a look that found devices that have left. The arguments outlive
   // this.
   DepartedDevices(Edges edges, TracesOf traces_of, std::function<void()> on_forgotten)
       : edges_(edges), traces_of_(std::move(traces_of)), on_forgotten_(std::move(on_forgotten)) {}

@@ -53,10 +53,10 @@ class HealthCache {
 
   explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
 
-  // A device as it was when this agent last ran: it holds until its deadline counted from `now`, so
-  // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: newer
-  // records may have been lost, so if the driver repeats this state, the driver's time of its begin
-  // is taken.
+  // Restores a device from the last run of the agent: its health holds until its deadline, counted
+  // from `now`, so that a restart by itself makes nothing Unknown. Once, before any report.
+  // `doubtful`: newer records may have been lost, so if the driver repeats this state, the driver's
+  // time of its begin is taken.
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
   // What a device was before it fell silent, if it was silent already when this agent last ran.
   // Call after its Restore.
@@ -76,12 +76,12 @@ class HealthCache {
   // Whether the driver's stream is open, which decides whether silence is called DriverSilent or
   // DriverGone. Changes no device by itself. True when the value changed.
   bool SetConnected(const std::string& driver, bool connected);
-  // Forgets the device, as if nobody had reported it. Nothing when nobody has.
+  // Forgets the device, as if it had never been reported.
   void Forget(const DeviceId& id);
 
   // When Expire is to be called next; nullopt: never, as things are. Looks at every device.
   std::optional<Time> NextDeadline() const;
-  // nullptr when nobody ever reported it. Pointers hold until the next verb.
+  // nullptr when it was never reported. Pointers hold until the next verb.
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
   // Whether all that is known of this driver's devices dates from before this agent's start.
@@ -134,7 +134,7 @@ class HealthCache {
 // The cause of a reported device that is left out for lack of room.
 Cause LeftOutCause();
 
-// The health of a device that nobody ever reported.
+// The health of a device that was never reported.
 DeviceHealth NotReportedHealth(const DeviceId& id);
 
 }  // namespace galen::agent

@@ -23,7 +23,7 @@
 namespace galen::agent {
 
 // The order of each change: applied to the cache, written to the journal, shown by HealthOf and
-// handed to OnChanges. What is lent in Edges outlives it.
+// handed to OnChanges. The Edges outlive it.
 class HealthKeeper final : public HealthSink {
  public:
   // What it needs of the agent; borrowed.

@@ -75,7 +75,7 @@ class HealthMerger {
   // finding holds with the default timeout.
   static constexpr Duration kRestoredHold = std::chrono::seconds(10);
 
-  // What is lent outlives this.
+  // The arguments outlive this.
   HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered,
                Awaited awaited);
 

@@ -1,5 +1,5 @@
 // The change log on disk: says what happened to a device in the records of history.
-// Belongs to the agent's loop; the store is lent.
+// Belongs to the agent's loop; the store is borrowed.
 #pragma once
 
 #include <deque>
@@ -47,7 +47,7 @@ class HistoryLog final : public ChangeLog {
                                  const Ending& ending) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
-  // Devices of which something is held in memory.
+  // Devices with data in memory.
   std::size_t remembered() const { return newest_.size(); }
 
  private:

@@ -124,7 +124,7 @@ class NodeListener {
 };
 
 // Pods and slices are asked for by field selector (spec.nodeName); claims have no such field and
-// are read by name. What is lent outlives it.
+// are read by name. The arguments outlive it.
 class NodeInformers final : public NodeView {
  public:
   // A watch that was resumed first delivers what it missed, within this time.

@@ -1,7 +1,7 @@
 // Asks the kubelet which devices its Pods have (v1.PodResourcesLister, List) when there is a reason
 // to, and now and then: never as a poll. The API has no watch, and the only other way, a second
 // ListAndWatch of a plugin, steals events from some plugins (docs/adr/0029). A kubelet that is
-// slow, absent or talks nonsense holds up nobody. Belongs to the agent's loop.
+// slow, absent or answers nonsense delays nothing else. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class PodResourcesReader {
   struct Calls {
     std::function<void()> on_ask;  // right before the kubelet is asked
     std::function<void(const PodResourcesAnswer&)> on_answer;
-    // Whether a Pod has devices of a plugin of which the kubelet has said nothing yet.
+    // Whether a Pod requests devices of a plugin and the kubelet has not listed them yet.
     std::function<bool()> waits;
     // Whether some Pod has devices that only the kubelet knows of: only then is it a trouble that
     // it does not answer.

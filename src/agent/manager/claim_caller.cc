@@ -44,9 +44,9 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
-// A driver may have nothing to give to containers, or not for each device. But one that names
-// devices and none of those that the claim holds answers for another allocation: the Pod would
-// start without its device.
+// A driver may have no edits for containers, or not for each device. But an answer that names
+// devices, and none of those that the claim holds, is for another allocation: the Pod would start
+// without its device.
 Status CheckAnswer(const ClaimRecord& claim, const std::string& driver) {
   std::string named;
   for (const PreparedDevice& prepared : claim.devices) {

@@ -20,7 +20,7 @@ namespace galen::agent {
 
 // The manager's side of NodePrepareResources, as the kubelet's DRA manager: the checkpoint is
 // written first, then the drivers are called, once each for all of a Pod's claims. Never retries by
-// itself; PodRunner's queue does. What is lent outlives it.
+// itself; PodRunner's queue does. The arguments outlive it.
 class ClaimCaller {
  public:
   using Done = std::function<void(const Status&)>;
@@ -51,8 +51,8 @@ class ClaimCaller {
   // until Unprepare. A claim that was freed and allocated anew under its UID is unprepared first.
   // REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
-  // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
-  // known. A claim that other Pods use as well stays prepared.
+  // For a Pod that is gone or has ended. Needs no claim object; OK for an unknown Pod. A claim that
+  // other Pods use as well stays prepared.
   void Unprepare(const std::string& pod_uid, Done done);
 
   // Uids of the Pods that hold prepared claims by the checkpoint, including Pods that are gone.

@@ -40,15 +40,15 @@ struct ClaimRecord {
 
   // Whether the device is of the allocation that was prepared.
   bool Holds(const DeviceId& device) const;
-  // Whether what was prepared is not for the claim as it is allocated now: a claim keeps its UID
-  // when it is freed and allocated anew.
+  // Whether it was prepared for a former allocation: a claim keeps its UID when it is freed and
+  // allocated anew.
   bool IsStale(const Claim& claim) const;
 
   bool operator==(const ClaimRecord&) const = default;
 };
 
-// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. What
-// is lent outlives it.
+// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. The
+// arguments outlive it.
 class ClaimCheckpoint final : public PreparedDevices {
  public:
   // One page a claim at most.

@@ -21,7 +21,7 @@ class PodResourcesService {
   // refuse more. The difference is for what surrounds the list.
   static constexpr std::size_t kBytesMax = (std::size_t{16} << 20) - 4096;
 
-  // What is lent outlives the dispatcher's serving.
+  // The arguments outlive the dispatcher's serving.
   struct Parts {
     const NodeView& view;
     const ClaimIndex& claims;

@@ -25,7 +25,7 @@
 
 namespace galen::agent {
 
-// Keyed by name and UID. What is lent outlives it; destroying it kills what runs.
+// Keyed by name and UID. The arguments outlive it; destroying it kills what runs.
 class ProcessRunner {
  public:
   // How soon to try again what may resolve itself: a CDI file that is being written.

@@ -112,7 +112,7 @@ void VirtualNode::Make() {
   }
   registered_ = false;
   Write(kube::Create(kube::kNodes, "", NewNode(node_)), "Node", [this](const Status& status) {
-    // Somebody else made the Node meanwhile: it is read as it is.
+    // Somebody else created the Node meanwhile: it is read.
     if (status.code() == Code::kAlreadyExists) return Look();
     if (!status.ok()) return TryLater(status);
     labelled_ = true;

@@ -1,5 +1,4 @@
-// How Pods and their containers ended, read off what the API says of them now and said before.
-// Pure.
+// How Pods and their containers ended, derived from the API's present and former objects. Pure.
 #pragma once
 
 #include <optional>

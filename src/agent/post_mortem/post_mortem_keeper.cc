@@ -150,7 +150,7 @@ void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Po
   }
   if (pod != nullptr) AddPod(record, *pod);
   AddDevices(record);
-  // Compared as it is stored, or what the API repeats would look new.
+  // Compared in its stored form: otherwise the API's repetition of an end would look new.
   record = history::Bounded(std::move(record));
   // Without devices the end is not recorded.
   if (!record.devices.empty() && record != last) {
@@ -261,7 +261,7 @@ void PostMortemKeeper::Store(PostMortem record) {
 }
 
 Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
-  // An end without a crash is nobody's fault, and most ends are such.
+  // Most ends are without a crash, and no fault.
   if (!HasCrash(record)) return {};
   Surroundings around{.view = parts_.view, .claims = parts_.claims, .worst_of = {}, .ended = {}};
   around.worst_of = [this](const DeviceId& device, WallTime from, WallTime until) {

@@ -126,7 +126,7 @@ Status DriverApp::Publish(const Inventory& inventory) {
   return OkStatus();
 }
 
-// The data socket first: whoever learns of the registration calls it at once.
+// The data socket first: the kubelet calls it as soon as the driver is registered.
 Status DriverApp::Start() {
   RETURN_IF_ERROR(WithAdvice(data_socket_.Start(), instance_));
   // Only after the sockets are taken, since a driver that does not get its sockets must not touch

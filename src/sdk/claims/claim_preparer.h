@@ -200,7 +200,7 @@ class ClaimPreparer {
   std::map<std::string, std::unique_ptr<net::HttpCall>> calls_;  // by UID
   std::size_t under_way_ = 0;
   std::function<void()> on_idle_;
-  // Dies with this, so that a posted task finds nobody.
+  // Dies with this, so that a posted task does nothing afterwards.
   Liveness liveness_;
 };
 

@@ -105,7 +105,7 @@ class HealthPublisher {
   Timer resend_timer_;
   Subscribers subscribers_;
   std::function<void()> on_round_;
-  // Dies with this, so that a posted task finds nobody.
+  // Dies with this, so that a posted task does nothing afterwards.
   Liveness liveness_;
 };
 
