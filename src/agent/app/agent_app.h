@@ -94,8 +94,8 @@ class AgentApp {
   std::vector<StartStep> start_steps() const;
   // Whether every step of start_steps() is done.
   bool ready() const;
-  // What hinders right now, as sentences; empty when nothing does. For `galen doctor`: each goes
-  // away by itself when its cause does, save a checkpoint that was lost at the start.
+  // The agent's present problems, as sentences; empty when there are none. For `galen doctor`: each
+  // goes away by itself when its cause does, save a checkpoint that was lost at the start.
   std::vector<std::string> troubles() const;
   const AgentConfig& config() const { return config_; }
   // Writes to Pods and to the node's object since the start; Events are not among them.

@@ -95,12 +95,12 @@ class ChangeRouter final : public NodeListener {
   // 7. the runner looks at the old Pod before the new one, which needs what the old one gives back;
   // 8. the node's object follows if the Pod held devices before or holds some now.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
-  // The same for the Pods that name the claim; nothing when none does.
+  // The same steps for the Pods that name the claim.
   void OnClaim(const ObjectKey& key) override;
-  // The same for Pods whose devices of plugins are others than before.
+  // The same steps for Pods whose devices of device plugins changed.
   void OnPluginDevices(const std::vector<ObjectKey>& pods);
-  // Something about devices that the node's object or `inspect` shows may have changed: health,
-  // holder, serial, driver. What the kubelet reports is read anew first.
+  // Health, holder, serial or driver of some device may have changed, as the node's object or
+  // `inspect` shows it. The kubelet's reports are read anew first.
   void OnDevicesChanged() override;
   // Another server may accept what the one before it refused.
   void OnServerBack() override { parts_.publisher.Retry(); }

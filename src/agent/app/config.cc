@@ -246,7 +246,7 @@ const std::vector<Setting>& Settings() {
   return kSettings;
 }
 
-// The same for file and flags: a flag overrules by being read later.
+// Parses names of choices from file and flags alike: a flag overrides because it was read later.
 void ReadChoices(Reader& reader, Said& said) {
   reader.Choice("containers", said.containers, said.config.containers,
                 {{"none", Containers::kNone}, {"processes", Containers::kProcesses}});

@@ -11,8 +11,8 @@
 namespace galen::agent {
 namespace {
 
-// As the server of metrics takes it: "tcp:" may stand before it, and no host is loopback. A name
-// is no host to listen on.
+// Accepts the same forms as the metrics server: "tcp:" may come first, and an empty host means
+// loopback. A host must be an address, not a name.
 bool IsAddress(std::string_view text, std::string& host) {
   std::string_view rest = text.starts_with("tcp:") ? text.substr(4) : text;
   const std::string whole = std::string("tcp:") + (rest.starts_with(':') ? "127.0.0.1" : "");

@@ -28,7 +28,7 @@ struct PlanPlace {
   std::string path;       // PATH, unless the container sets its own
 };
 
-// One container, ready to be started; `fault` says why it cannot be, whenever that is not empty.
+// One container, ready to be started, unless `fault` says why it cannot be.
 struct ContainerPlan {
   std::string name, image;
   kube::Container::Kind kind = kube::Container::Kind::kMain;  // never ephemeral

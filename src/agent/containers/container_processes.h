@@ -34,7 +34,7 @@ struct ProcessEnd {
   bool operator==(const ProcessEnd&) const = default;
 };
 
-// One container that runs. Destroying it kills all its processes; on_end is not called then.
+// A running container. Destroying it kills all its processes; on_end is not called then.
 class ContainerProcess {
  public:
   virtual ~ContainerProcess() = default;

@@ -42,8 +42,8 @@ class RestartDelay {
 };
 
 // One container from its first start to its last end: how often it started, how it ended, and when
-// it may start again. A value that knows no process and no clock: it is handed both. Rules:
-// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
+// it may start again. A value without process or clock: callers pass the events and the time.
+// Rules: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
 class ContainerLife {
  public:
   using Kind = kube::Container::Kind;

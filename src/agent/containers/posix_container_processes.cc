@@ -134,7 +134,7 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
   void Finish() {
     finished_ = true;
     owner_.running_.erase(id_);
-    // Those that were killed may take a moment to go, and the group stays until then.
+    // Killed processes may take a moment to go, and the group stays until then.
     if (!group_.empty() && !owner_.groups_.Remove(group_)) owner_.empty_groups_.push_back(group_);
   }
 

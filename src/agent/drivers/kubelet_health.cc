@@ -89,7 +89,7 @@ class Entry {
   const std::vector<DeviceId> devices_;
 };
 
-// Which of two healths of a device counts: one that is meant for it, then the worse.
+// Which of two healths of a device counts: an unambiguous one, then the worse.
 bool Outweighs(const DeviceHealth& a, const DeviceHealth& b) {
   const bool a_is_vague = a.cause.code == cause_code::kNotReported;
   const bool b_is_vague = b.cause.code == cause_code::kNotReported;

@@ -16,9 +16,9 @@
 
 namespace galen::agent {
 
-// One plugin, one socket, one try at a time. As the kubelet is: a fresh connection for each try,
-// closed when it is concluded. Once it has concluded well it rests; a socket that is made again
-// gets a new Registration. Destroying it ends whatever is under way, in silence.
+// One plugin, one socket, one try at a time. As in the kubelet, each try has a fresh connection,
+// closed when it is concluded. After a success it rests; a socket that is made again gets a new
+// Registration. Destroying it ends whatever is under way, in silence.
 class Registration {
  public:
   // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify), which plugins

@@ -95,7 +95,7 @@ class ClaimIndex {
 
   // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
-  // These, and those that held it when they ended.
+  // Pods that hold the device, or held it when they ended, in order of name.
   std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
   // Whether only this Pod is among those, and no other has worked on the device since, however
   // shortly. Pods with admin access do not count.

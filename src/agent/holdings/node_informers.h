@@ -111,8 +111,8 @@ struct SliceIdentities {
 class NodeListener {
  public:
   virtual ~NodeListener() = default;
-  // One of the two may be null: new, or gone. Both: changed, or replaced by another of its name
-  // (compare the uids).
+  // `before` is null for a new Pod, `after` for one that is gone. With both, the Pod changed or was
+  // replaced by another of its name (compare the uids).
   virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
   virtual void OnClaim(const ObjectKey& key) = 0;
   // Slices changed: some devices' serials or models may have changed.

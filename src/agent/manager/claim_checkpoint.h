@@ -51,7 +51,7 @@ struct ClaimRecord {
 // arguments outlive it.
 class ClaimCheckpoint final : public PreparedDevices {
  public:
-  // One page a claim at most.
+  // At most one page for each claim.
   static constexpr std::size_t kClaimsMax = kNodeClaimsMax;
 
   // The answer to Save, on the loop.
