@@ -143,7 +143,7 @@ Outcome<Written> ResourceApi::Post(const ApiRequest& request, const WriteTarget&
 
 Outcome<Written> ResourceApi::Put(const ApiRequest& request, const WriteTarget& target) {
   ASSIGN_OR_RETURN(Json body, ReadBody(request));
-  // A body without a name is most often one that was read wrongly.
+  // A body without a name is refused: most often the client sent an empty object.
   if (body["metadata"]["name"].AsString().empty()) {
     return BadRequest("the object has no name in its metadata");
   }
