@@ -126,6 +126,7 @@ struct CdiEdits {
     std::vector<std::string> options = {"ro", "nosuid", "nodev", "bind"};
     bool operator==(const Mount&) const = default;
   };
+  // A program that the container runtime runs at a stage of the container.
   struct Hook {
     // An OCI hook: prestart, createRuntime, createContainer, startContainer, poststart or poststop.
     std::string name = {};

@@ -18,7 +18,7 @@ void Declare(Metrics& metrics) {
   metrics.DeclareGauge(kReportAge, "Seconds since a driver's authority last reported.");
   metrics.DeclareHistogram(
       kPublishSeconds, "From the sign of a change to the Pod showing it.",
-      // Fine where a healthy node is (milliseconds), coarse where something was away.
+      // Fine buckets for a healthy node (milliseconds), coarse ones for an outage.
       {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60});
   metrics.DeclareCounter(kApiWrites, "Writes to the API server, by kind and result.");
   metrics.DeclareGauge(kJournalBytes, "Size of the journal on disk.");

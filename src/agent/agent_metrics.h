@@ -33,8 +33,8 @@ inline constexpr std::string_view kPodResourcesDifferences = "galen_pod_resource
 // REQUIRES: once a registry, before anything is counted.
 void Declare(Metrics& metrics);
 
-// Shows how long ago each driver reported. It goes on rising while a driver is away, and ends with
-// its registration: `shown` holds whose age was shown last.
+// Shows how long ago each driver reported. The age goes on rising while a driver is away and ends
+// with its registration. `shown` names the drivers whose age was shown last.
 void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,
               std::set<std::string>& shown);
 

@@ -1,4 +1,4 @@
-// What every part of the agent that writes to the API server works with. Lent: outlives the part.
+// What every part of the agent that writes to the API server needs. Borrowed: it outlives the part.
 #pragma once
 
 #include "base/log.h"

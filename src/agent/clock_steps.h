@@ -1,6 +1,6 @@
 // How far the clock on the wall was set back while the agent ran, measured by the clock that nobody
-// sets. Beside a time from before such a step, what is dated after it may have happened that much
-// later than it looks. Belongs to the agent's loop.
+// sets. After such a step a time may look earlier than it was, by that much. Belongs to the agent's
+// loop.
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,7 @@ int RunAgent(const galen::agent::AgentFlags& flags) {
   auto made = galen::agent::AgentProcess::Create(*std::move(config));
   if (!made.ok()) return Fail(made.status(), 1);
   galen::agent::AgentProcess& agent = **made;
-  // A kubeconfig that is missing or wrong is the operator's to repair, as a wrong flag is.
+  // A missing or wrong kubeconfig is a configuration error, like a wrong flag.
   if (const auto api = agent.PrepareApi(); !api.ok()) return Fail(api, galen::kExitUsage);
   if (const auto status = agent.Start(); !status.ok()) return Fail(status, 1);
   galen::web::ProbePage probe_page(agent.page());
@@ -46,8 +46,8 @@ int RunAgent(const galen::agent::AgentFlags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A first list or a burst of reports takes megabytes for a moment. Left to itself glibc learns
-  // from them to serve such pieces from the heap, where a small one that stays keeps all resident.
+  // A first list or a burst of reports takes megabytes for a moment. By default glibc then serves
+  // such sizes from the heap, where one small block that stays keeps all of it resident.
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   galen::Flags flags("galen-agent", "Carries the health of a node's devices to their Pods",
                      std::string(galen::kVersion));

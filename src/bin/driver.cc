@@ -1,5 +1,5 @@
 // galen-driver: a DRA driver with device health, for simulated GPUs, network interfaces, NVIDIA
-// GPUs, PCI devices and whatever has files below /sys.
+// GPUs, PCI devices and devices with files below /sys.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-// Threads that hang in a call of the kernel can be neither ended nor waited for.
+// A thread that hangs in a system call can neither be ended nor waited for.
 void EndProcess(int code, std::string_view sentence) {
   if (!sentence.empty()) std::fputs(fmt::format("galen-driver: {}\n", sentence).c_str(), stderr);
   std::_Exit(code);
@@ -22,8 +22,8 @@ void EndProcess(int code, std::string_view sentence) {
 
 int main(int argc, char** argv) {
   using galen::device_driver::DriverConfig;
-  // A device has a thread that reads its files and sleeps. Left to itself glibc gives each thread a
-  // heap of its own, up to eight for each processor, and what was once used of it stays resident.
+  // A device has a thread that reads its files and sleeps. By default glibc gives each thread a
+  // heap of its own, up to eight for each processor, whose used pages stay resident.
   mallopt(M_ARENA_MAX, 1);
   galen::Flags flags("galen-driver", "A DRA driver that reports the health of its devices",
                      std::string(galen::kVersion));

@@ -1,4 +1,4 @@
-// galen: what people type.
+// galen: the command line.
 #include "base/environment.h"
 #include "cli/commands/app.h"
 

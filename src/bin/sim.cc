@@ -1,4 +1,4 @@
-// galen-sim: a Kubernetes API on this machine, with a simulated cluster behind it.
+// galen-sim: a Kubernetes API on this machine, with a simulated cluster.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ int Fail(const galen::Status& status) {
 
 int main(int argc, char** argv) {
   galen::cluster_sim::SimOptions options;
-  // A simulation in a terminal should not talk over what one does with it.
+  // A simulation in a terminal should not log over the user's work.
   std::string log_level = "warning";
   galen::Flags flags("galen-sim",
                      "A Kubernetes API on this machine with a simulated cluster.\n"

@@ -11,8 +11,8 @@
 
 namespace galen::cli {
 
-// Runs `loop` until the function given to `start` was called, and gives what it was called with; or
-// until `interrupt` (null = nobody may) is raised, and gives its reason.
+// Runs `loop` until the function that `start` gets was called, and returns its argument; or until
+// `interrupt` (null: none) is raised, and returns its reason.
 template <typename T>
 StatusOr<T> Await(EpollLoop& loop,
                   const std::function<void(std::function<void(StatusOr<T>)>)>& start,
@@ -20,7 +20,7 @@ StatusOr<T> Await(EpollLoop& loop,
   const auto interrupted = [&] { return interrupt != nullptr && interrupt->raised(); };
   if (interrupted()) return interrupt->why();
   std::optional<StatusOr<T>> answer;
-  const Liveness waiting;  // the callback may still come after an interrupt has ended the wait
+  const Liveness waiting;  // the callback may still be called after an interrupt has ended the wait
   start([&answer, &loop, watch = Liveness::Watch(waiting)](StatusOr<T> result) {
     if (!watch.alive()) return;
     answer.emplace(std::move(result));

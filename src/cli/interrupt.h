@@ -1,5 +1,5 @@
-// The wish to end early, seen by whoever waits on a loop: Ctrl-C, a program that died, a reader
-// that went away. Belongs to the loop's thread.
+// A request to end early, for code that waits on a loop: Ctrl-C, a program that died, a reader that
+// is gone. Belongs to the loop's thread.
 #pragma once
 
 #include <utility>
@@ -16,7 +16,7 @@ class Interrupt {
   explicit Interrupt(EpollLoop& loop) : loop_(loop) {}
   Interrupt(const Interrupt&) = delete;
 
-  // Wakes who waits; the first reason counts. REQUIRES: `why` is not OK.
+  // Wakes the waiting code; the first reason counts. REQUIRES: `why` is not OK.
   void Raise(Status why) {
     if (why_.ok()) why_ = std::move(why);
     loop_.Stop();

@@ -1,4 +1,4 @@
-// What every command of `galen` can be given.
+// The options that all commands of `galen` share.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace galen::cli {
 
-// What every command of `galen` can be given; a value, filled in from flags and environment.
+// Options of all commands; a value, filled in from flags and environment.
 struct Options {
   kube::KubeconfigOptions cluster;
   std::string ns;                // -n; "" = all
   std::string output = "table";  // table, wide, json or yaml
   std::string agent_socket = "/run/galen/agent.sock";
   bool colour = false;      // a terminal, and NO_COLOR is not set
-  std::size_t columns = 0;  // of the terminal, for text that is wrapped to it; 0 = as long as it is
+  std::size_t columns = 0;  // the terminal's width, for wrapping; 0 = no wrapping
   bool terminal = false;    // standard output is one
   Environment environment;
 

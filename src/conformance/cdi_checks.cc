@@ -12,7 +12,7 @@
 namespace galen::conformance {
 namespace {
 
-// The first claim's answer, when there is one with devices.
+// The first claim's answer, if it was prepared with devices.
 const ClaimEntry* PreparedIn(const Observations& seen) {
   const ClaimsSeen& claims = seen.claims;
   if (!claims.prepare) return nullptr;
@@ -175,7 +175,8 @@ Outcome JudgeVersion(const Observations& seen) {
   });
 }
 
-// A runtime refuses a file that claims too little, an old one may read it without what it asks for.
+// A runtime refuses a file whose version is too low for what it uses; an older runtime may silently
+// ignore that part.
 Outcome JudgeLeastVersion(const Observations& seen) {
   return EachSpec(seen, [](const CdiSpec& spec) -> std::string {
     if (IsCdiVersionEnough(spec)) return "";

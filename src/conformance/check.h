@@ -1,4 +1,4 @@
-// The checks of a driver: what it should do, and the judgement of what it was seen doing. Pure.
+// The checks of a driver: what it should do, and the judgement of what was observed. Pure.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ std::vector<Check> AllChecks();
 // Every check of AllChecks, in that order.
 std::vector<CheckResult> Judge(const Observations& seen);
 
-// "unavailable: the driver went away": the code, and what a driver wrote.
+// "unavailable: the driver went away": the code, and the driver's text.
 std::string ShownStatus(const Status& status);
 // "2.0 ms", "15.0 s".
 std::string ShownTime(Duration duration);

@@ -13,7 +13,7 @@ constexpr std::string_view kClaimsReadOnly =
 
 const ClaimsSeen& ClaimsOf(const Observations& seen) { return seen.claims; }
 
-// Why nothing was called; "" when calls were made.
+// Why no calls were made; "" when some were.
 std::string WhyNot(const Observations& seen) {
   if (!seen.registration.info.answer.status.ok()) return "GetInfo gave no answer";
   if (seen.read_only) return std::string(kClaimsReadOnly);
@@ -43,7 +43,8 @@ Outcome WithClaim(const Observations& seen, std::optional<ClaimsAnswer> ClaimsSe
   });
 }
 
-// What is wrong with an answer that should name each claim that was asked for, and no other; "".
+// The fault of an answer that should name each claim that was asked for, and no other; "" when it
+// is right.
 std::string KeyFault(const ClaimsAnswer& answer) {
   for (const std::string& uid : answer.asked) {
     if (!answer.entries.contains(uid)) return "no entry for claim " + uid;
@@ -52,7 +53,7 @@ std::string KeyFault(const ClaimsAnswer& answer) {
   return fmt::format("{} entries for {} claims", answer.entries.size(), answer.asked.size());
 }
 
-// Why the only claim of an answer was not done; "".
+// Why the only claim of an answer was not handled; "" when it was.
 std::string Fault(const ClaimsAnswer& answer) {
   if (std::string fault = KeyFault(answer); !fault.empty()) return fault;
   for (const auto& [uid, entry] : answer.entries) {
@@ -66,7 +67,7 @@ Outcome JudgeDone(const ClaimsAnswer& answer) {
   return fault.empty() ? Passed(ShownTime(answer.answer.took)) : Failed(fault);
 }
 
-// An answer that should hold that claim's own error.
+// Judges an answer that should hold that claim's own error.
 Outcome JudgeRefused(const ClaimsAnswer& answer) {
   if (const std::string fault = KeyFault(answer); !fault.empty()) return Failed(fault);
   const ClaimEntry& entry = answer.entries.at(answer.asked.front());
@@ -76,8 +77,8 @@ Outcome JudgeRefused(const ClaimsAnswer& answer) {
   return Passed(fmt::format("\"{}\"", Shown(entry.error)));
 }
 
-// In the claim's entry, or by an error of the whole call: that it should be the former is a check
-// of its own. A call that nobody answered refuses nothing.
+// Accepts a refusal in the claim's entry or by an error of the whole call: a check of its own
+// demands the former. A call without any answer refuses nothing.
 Outcome JudgeRefusedAnyhow(const ClaimsAnswer& answer) {
   const Status& status = answer.answer.status;
   if (status.ok()) return JudgeRefused(answer);
@@ -88,7 +89,7 @@ Outcome JudgeRefusedAnyhow(const ClaimsAnswer& answer) {
   return Passed(fmt::format("the whole call: {}", ShownStatus(status)));
 }
 
-// UNIMPLEMENTED is the service's absence; any other error is its answer.
+// UNIMPLEMENTED means that the service is missing; any other error is its answer.
 Outcome JudgeClaimsServed(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     std::vector<std::string> versions;
@@ -136,7 +137,7 @@ Outcome JudgeUnprepareUnknown(const Observations& seen) {
   });
 }
 
-// No cluster is needed for this: no driver can know the claim, whatever API server it asks.
+// Needs no cluster: no driver can know the claim, whichever API server it asks.
 Outcome JudgeMissing(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     if (!claims.prepare_missing) return NotTried(claims);
@@ -183,7 +184,7 @@ Outcome WithPrepared(const Observations& seen, std::optional<ClaimsAnswer> Claim
   });
 }
 
-// share_id is v1's alone.
+// Only v1 has share_id.
 ClaimEntry WithoutShares(ClaimEntry entry) {
   for (PreparedDeviceSeen& device : entry.devices) device.share_id.clear();
   return entry;
@@ -209,7 +210,8 @@ Outcome JudgeDevices(const Observations& seen) {
       });
 }
 
-// No request name at all means "for all requests", and is right for a claim with one.
+// An entry without request names means "for all requests", which is right for a claim with one
+// request.
 Outcome JudgeRequests(const Observations& seen) {
   return WithPrepared(
       seen, &ClaimsSeen::prepare,
@@ -265,7 +267,7 @@ Outcome JudgeMixed(const Observations& seen) {
       });
 }
 
-// A judgement of what was to be refused: an error of the whole call is an answer here.
+// Judges a request that should be refused: an error of the whole call is accepted here.
 Outcome JudgeRefusal(const Observations& seen, std::optional<ClaimsAnswer> ClaimsSeen::* which) {
   return WithCalls(seen, [&](const ClaimsSeen& claims) {
     if (!claims.no_claim.empty()) return NotChecked(claims.no_claim);
@@ -293,7 +295,7 @@ Outcome JudgeUnprepareDeleted(const Observations& seen) {
                    [](const ClaimsSeen&, const ClaimsAnswer& answer) { return JudgeDone(answer); });
 }
 
-// ClaimsOf calls that need no claim of the API server's.
+// Checks of calls that need no claim of the API server's.
 std::vector<Check> CallChecks() {
   return {
       // dra/v1 and dra/v1beta1 types.go.
@@ -323,7 +325,7 @@ std::vector<Check> CallChecks() {
   };
 }
 
-// ClaimsOf a claim that is prepared and unprepared.
+// Checks with a claim that is prepared and unprepared.
 std::vector<Check> PreparedClaimChecks() {
   return {
       // manager.go, PrepareResources; 45 s are defaultClientCallTimeout.

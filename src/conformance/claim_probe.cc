@@ -16,8 +16,8 @@ namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 // How many calls go out at once: as many Pods as may start together on a node.
 constexpr int kClaimsAtOnce = 8;
 
-// Requests and the answer to unprepare are the same bytes in both versions; v1beta1's devices lack
-// share_id only. So requests are always v1's, and devices are read by their own version.
+// Requests and unprepare answers are encoded alike in both versions; v1beta1's devices only lack
+// share_id. So requests are always encoded as v1, and devices are read by their own version.
 std::string RequestBytes(const std::vector<ClaimRef>& claims, std::string_view more) {
   v1::NodePrepareResourcesRequest request;
   for (const ClaimRef& claim : claims) {
@@ -97,7 +97,7 @@ void ClaimProbe::Prepare(ClusterAccess& cluster, const TestAllocation& device, C
   }
   seen.claim = *claim;
   seen.allocated = device;
-  // Before it is prepared once: a record of it must not answer for another.
+  // Before the claim is first prepared: a record of it must not answer another claim.
   const auto hangs = [&seen](const std::optional<ClaimsAnswer>& answer) {
     if (answer->answer.status.code() != Code::kDeadlineExceeded) return false;
     seen.stopped = "a prepare was not answered";
@@ -128,7 +128,7 @@ void ClaimProbe::Unprepare(ClusterAccess& cluster, ClaimsSeen& seen) {
   }
   seen.unprepare_again = Ask(Operation::kUnprepare, {seen.claim});
   seen.prepare_after = Ask(Operation::kPrepare, {seen.claim});
-  // A kubelet unprepares long after somebody deleted the claim by force.
+  // A kubelet may unprepare long after a claim was deleted by force.
   if (cluster.RemoveClaim(seen.claim).ok()) {
     seen.unprepare_deleted = Ask(Operation::kUnprepare, {seen.claim});
   }
@@ -138,7 +138,8 @@ Status ClaimProbe::PutAway(ClusterAccess* cluster, const ClaimsSeen& seen) {
   const bool undone = seen.unprepare_deleted && seen.unprepare_deleted->answer.status.ok();
   for (const ClaimRef& claim : to_put_away_) {
     if (undone && claim.uid == seen.claim.uid) continue;
-    // One by one: an error of one must not keep the others. Who hangs once hangs again.
+    // One by one: an error of one must not affect the others. A driver that hangs once is not
+    // called again.
     const ClaimsAnswer answer = Ask(Operation::kUnprepare, {claim});
     if (answer.answer.status.code() == Code::kDeadlineExceeded) break;
   }

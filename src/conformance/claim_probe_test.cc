@@ -94,7 +94,8 @@ TEST(ClaimProbe, ADriverThatCannotBeNotifiedAgainIsNamed) {
   FakeScene scene;
   scene.Publish();
   scene.Start({.ends_when_refused = true});
-  EXPECT_THAT(scene.Run().left_behind, ElementsAre(HasSubstr("registered after all: ")));
+  EXPECT_THAT(scene.Run().left_behind,
+              ElementsAre(HasSubstr("notified again that it is registered: ")));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPage = 500;
 constexpr char kRequest[] = "device";
-constexpr char kClassName[] = "galen-conformance";  // need not exist: nobody schedules this claim
+constexpr char kClassName[] = "galen-conformance";  // need not exist: this claim is not scheduled
 constexpr int kNameSuffix = 8;
 
 Json ClaimObject(const std::string& ns, const std::string& name) {
@@ -89,7 +89,7 @@ StatusOr<ClaimRef> ClusterAccess::MakeClaim(const std::optional<TestAllocation>&
   claim.uid = (*made)["metadata"]["uid"].AsString();
   made_.push_back(claim);
   if (!allocation) return claim;
-  // The scheduler's part.
+  // Allocates as the scheduler would.
   const StatusOr<Json> allocated =
       Ask(kube::Patch(kube::kResourceClaims, ns_, claim.name, kube::PatchType::kMerge,
                       AllocationPatch(driver_, *allocation), {.subresource = "status"}));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNoCluster = "no cluster given: --kubeconfig names one";
 
-// One driver's examination under way.
+// The examination of one driver.
 class Examination {
  public:
   Examination(const Edges& edges, const ExaminationOptions& options)
@@ -38,7 +38,7 @@ class Examination {
     std::optional<ClusterAccess> cluster;
     if (edges_.api != nullptr) cluster.emplace(edges_, seen_.driver, options_.ns);
     ClaimProbe claims(edges_, endpoint, info);
-    // Claims come before the long wait for repetitions, so that this wait costs nothing more.
+    // Claims come before the long wait for repetitions, which goes on meanwhile.
     LookAtClaims(claims, cluster);
     health.Listen(options_.patience);
     seen_.health = health.Finish();
@@ -120,10 +120,10 @@ class Examination {
   void PutAway(ClaimProbe& claims, std::optional<ClusterAccess>& cluster) {
     edges_.waiter.StartPuttingAway();
     Note(claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims), "a test claim");
-    // It was refused for the examination's sake only.
+    // It was refused only for the examination.
     if (seen_.registration.notified_refused) {
       Note(NotifyRegistered(edges_, seen_.registration.socket).status,
-           "the driver does not know that it is registered after all");
+           "the driver was not notified again that it is registered");
     }
   }
 

@@ -1,5 +1,5 @@
-// The examination of one driver from beginning to end: which one, what a kubelet would do with it,
-// in an order in which no part spoils another, what was seen, and the report of it.
+// The examination of one driver from beginning to end: finds it, does what a kubelet would do, in
+// an order in which no part spoils another, and reports what was observed.
 #pragma once
 
 #include <string>
@@ -17,30 +17,30 @@ namespace galen::conformance {
 inline constexpr std::string_view kKubeletRoot = "/var/lib/kubelet";
 
 // `what` is a directory, a socket's path, or the name of a driver in the registry of `kubelet_root`
-// ("" = kKubeletRoot). In a directory, plugins that say they are of another type than DRAPlugin are
-// left out. Each is asked GetInfo. NotFound, Unavailable: there is nobody to examine.
+// ("" = kKubeletRoot). In a directory, plugins of another type than DRAPlugin are left out. Each is
+// asked GetInfo. NotFound or Unavailable: there is no driver to examine.
 StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const std::string& what,
                                                     const std::string& kubelet_root);
 
-// Who uses the drivers of this registry directory, as a clause ("…, since a kubelet's sockets lie
-// beside it"); empty when nobody is seen to. It is the kubelet's usual one, a kubelet's own sockets
-// lie beside it, or an agent of ours holds it by flock(2), as each does that runs.
+// Why this registry directory seems to be in use, as a clause ("…, since a kubelet's sockets lie
+// beside it"); empty when it does not: it is the kubelet's usual one, a kubelet's own sockets lie
+// beside it, or a running galen-agent holds its flock(2).
 std::string UserOf(const std::string& registry);
 
-// Which driver is examined, and how far that may go.
+// Which driver is examined, and with which limits.
 struct ExaminationOptions {
-  // What finding the driver showed: socket, info, twins, kubelet_root.
+  // The result of finding the driver: socket, info, twins, kubelet_root.
   RegistrationSeen found;
-  // Only what a driver that a kubelet uses does not feel: GetInfo, one health stream a version,
-  // slices and files. Nothing is notified, prepared or crowded.
+  // Does only what cannot disturb a driver that a kubelet uses: GetInfo, one health stream for each
+  // version, slices and files. Nothing is notified, prepared or crowded.
   bool read_only = false;
   std::vector<std::string> cdi_directories;
   std::string node;                              // "" = found out from slices and reports
-  std::string ns = "default";                    // where test claims are made
+  std::string ns = "default";                    // for test claims
   Duration patience = std::chrono::seconds(60);  // how long repetitions of health are waited for
 };
 
-// Test claims are gone when it returns, or are named in what it left behind.
+// When it returns, test claims are removed, or are named in left_behind.
 Observations Examine(const Edges& edges, const ExaminationOptions& options);
 
 // ---- What an examination found, as people and machines read it (report.cc). Pure.
@@ -52,19 +52,19 @@ struct DriverReport {
   bool read_only = false;
   std::string why_read_only;  // a clause: "it was asked for", "a kubelet's sockets lie beside …"
   std::vector<CheckResult> results;
-  std::vector<std::string> left_behind;  // what the examination could not put away
+  std::vector<std::string> left_behind;  // what the examination could not remove
 };
 
 // Passed is good, failed is bad, not checked is unknown.
 checks::Tally Count(const std::vector<DriverReport>& reports);
 
-// Grouped, one line a check; a failed one is followed by what was seen and what to do. Last comes
-// what was left behind.
+// Grouped, one line for each check; a failed one is followed by what was observed and what to do.
+// Last comes what was left behind.
 std::string TextReport(const std::vector<DriverReport>& reports);
 // {"drivers": [{"driver", "socket", "mode", "checks": [{"id", "group", "verdict", "expected",
 // "seen", "advice"}], "leftBehind"}], "summary": {"passed", "failed", "notChecked"}}
 Json JsonReport(const std::vector<DriverReport>& reports);
-// JUnit's XML: a suite for each driver's groups; what was not checked is "skipped" with its reason.
+// JUnit's XML: a suite for each driver's groups; unchecked items are "skipped" with the reason.
 std::string JunitReport(const std::vector<DriverReport>& reports);
 
 }  // namespace galen::conformance

@@ -12,7 +12,7 @@ namespace {
 constexpr double kReportsPerSecondMax = 10;
 constexpr Duration kRateWatchedLeast = std::chrono::seconds(1);
 
-// A check that disturbs: on other subscribers' streams, so not while a kubelet reads.
+// A check that disturbs other subscribers' streams, so not made while a kubelet reads.
 template <typename Judgement>
 Outcome Disturbing(const Observations& seen, Judgement judge) {
   return WithStreams(seen, [&](const std::vector<StreamSeen>&) {
@@ -25,14 +25,15 @@ Outcome Disturbing(const Observations& seen, Judgement judge) {
   });
 }
 
-// On a stream that was opened after something had happened to another.
+// Judges a stream that was opened after another one was cancelled or cut.
 Outcome JudgeReported(const std::optional<StreamSeen>& stream) {
   if (!stream) return NotChecked("nobody listens at the endpoint");
   const std::string missing = Missing(*stream);
   return missing.empty() ? Passed(ShownTime(*stream->first_after)) : Failed(missing);
 }
 
-// One that was pushed out after its report counts as not served: a kubelet would be, too.
+// A stream that was pushed out after its first report counts as not served: a kubelet's would be,
+// too.
 Outcome JudgeAllReported(const std::vector<StreamSeen>& streams) {
   if (streams.empty()) return NotChecked("nobody listens at the endpoint");
   std::string missing;
@@ -83,7 +84,8 @@ Outcome JudgeFirst(const Observations& seen) {
   });
 }
 
-// The longest time for which a stream did not name `device`, from its first report to our leaving.
+// The longest time for which a stream did not name `device`, from its first report until we stopped
+// listening.
 Duration LongestSilence(const StreamSeen& stream, const std::string& key) {
   Duration longest{}, last = stream.reports.front().after;
   for (const HealthReportSeen& report : stream.reports) {
@@ -101,7 +103,7 @@ Outcome JudgeResend(const Observations& seen) {
     for (const StreamSeen& stream : streams) {
       // A stream that ended is judged by another check.
       if (stream.reports.empty() || stream.end) continue;
-      // A driver that floods has repeated; what was not kept cannot be timed.
+      // A driver that floods has repeated; reports that were not kept cannot be timed.
       if (stream.report_count > StreamSeen::kReportsKept) return Passed("without end");
       for (const DeviceHealthSeen& device : stream.reports.front().devices) {
         ++judged;
@@ -127,7 +129,7 @@ Outcome JudgeResend(const Observations& seen) {
   });
 }
 
-// A clean end costs the Pods as much as a broken one.
+// A clean end harms the Pods as much as a broken one.
 Outcome JudgeStaysOpen(const Observations& seen) {
   return WithStreams(seen, [](const std::vector<StreamSeen>& streams) {
     Duration watched{};
@@ -142,7 +144,7 @@ Outcome JudgeStaysOpen(const Observations& seen) {
   });
 }
 
-// Over at least a second: a burst at the start is no flood.
+// Measured over at least a second: a burst at the start is no flood.
 Outcome JudgeRate(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     double most = 0;
@@ -223,7 +225,7 @@ std::vector<Check> HealthChecks() {
        "Expect sends to fail; a killed kubelet comes back on a new connection.", JudgeBreak},
   };
   const std::vector<Check> contents = HealthReportChecks();
-  // After what a stream brings first.
+  // After the checks of the first report.
   checks.insert(checks.begin() + 3, contents.begin(), contents.end());
   return checks;
 }

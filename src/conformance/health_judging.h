@@ -1,5 +1,5 @@
-// What the judgements of health streams share: the streams that may be judged, and why others not.
-// Included by the two files of checks only; no test of its own, because theirs go through it.
+// Shared by the judgements of health streams: which streams may be judged, and why not. Included
+// only by the two files of checks, whose tests cover it.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace galen::conformance {
 
 inline constexpr Duration kFirstReportLimit = std::chrono::seconds(5);
 
-// Checks of what is reported; part of HealthChecks, which also have those of when.
+// Checks of the reports' content; part of HealthChecks, which also have those of their timing.
 std::vector<Check> HealthReportChecks();
 
 inline bool Announces(const Observations& seen) {

@@ -37,7 +37,7 @@ void HealthProbe::OpenSteady() {
 }
 
 void HealthProbe::Crowd() {
-  // Where one reader receives nothing, more of them would show nothing.
+  // If one reader receives nothing, more of them would show nothing new.
   const bool reported = std::any_of(steady_.begin(), steady_.end(), [](const Stream& stream) {
     return stream.subscription && stream.subscription->reported();
   });
@@ -58,7 +58,7 @@ void HealthProbe::AskUnannounced() {
                             kUnannouncedLimit);
     const std::optional<Status> end = stream->Seen().end;
     seen_.unannounced[version] =
-        stream->reported() || !end ? OkStatus() : *end;  // OK: it is there after all
+        stream->reported() || !end ? OkStatus() : *end;  // OK: the service exists after all
   }
 }
 
@@ -72,14 +72,14 @@ void HealthProbe::Listen(Duration patience) {
     return longest;
   };
   const auto over = [&] {
-    // A moment at least, or a driver that floods could not be distinguished from one that repeats
+    // At least a moment, or a driver that floods could not be distinguished from one that repeats
     // early.
     return listened() >= kListenLeast &&
            std::all_of(steady_.begin(), steady_.end(), [&](const Stream& stream) {
              return !stream.subscription || RepeatedOrOver(stream.subscription->Seen());
            });
   };
-  // The silence that decides makes no sound: the wait is cut into looks.
+  // Silence causes no event, so the wait is divided into short looks.
   constexpr Duration kLook = std::chrono::milliseconds(100);
   const Time end = edges_.loop.Now() + patience - listened();
   while (!over() && edges_.loop.Now() < end && !edges_.waiter.interrupted()) {
@@ -162,7 +162,7 @@ void HealthProbe::BreakAndComeAgain() {
   {
     Stream broken = Open(versions_.front());
     if (broken.subscription) AwaitFirst({broken.subscription.get()});
-    // The kubelet was killed: its end of the socket closes without a message.
+    // As for a killed kubelet, the socket closes without a message.
   }
   seen_.after_break = OpenAndHear(versions_.front());
 }
@@ -171,7 +171,8 @@ bool HealthProbe::RepeatedOrOver(const StreamSeen& seen) const {
   if (seen.end || seen.reports.empty()) return true;
   const HealthReportSeen& first = seen.reports.front();
   return std::all_of(first.devices.begin(), first.devices.end(), [&](const auto& device) {
-    if (seen.watched > device.Timeout()) return true;  // it is known by now, either way
+    // its timeout has passed, so the result is known either way
+    if (seen.watched > device.Timeout()) return true;
     return std::any_of(seen.reports.begin() + 1, seen.reports.end(),
                        [&](const auto& report) { return report.Find(device.Key()) != nullptr; });
   });

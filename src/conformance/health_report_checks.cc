@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMessageBytesMax = 1024;            // core/v1 ResourceHealthMessageMaxLength
 constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;  // grpc-go's default, the kubelet's
-// last_updated_time is in seconds; one that is farther off is in another unit or of a wrong clock.
+// last_updated_time is in seconds; a larger difference means another unit or a wrong clock.
 constexpr std::int64_t kClockSlackSeconds = 24 * 60 * 60;
 constexpr std::size_t kReportsToJudgeMessages = 3;
 
@@ -44,7 +44,7 @@ Outcome JudgeAlike(const Observations& seen) {
       return Failed(
           fmt::format("{} reports nothing", streams[0].reports.empty() ? "v1" : "v1alpha1"));
     }
-    // The latest report of each: a device may have changed between the two openings.
+    // The latest report of each version: a device may have changed between the two openings.
     const HealthReportSeen& a = streams[0].reports.back();
     const HealthReportSeen& b = streams[1].reports.back();
     if (a.devices.size() != b.devices.size()) {
@@ -63,7 +63,7 @@ Outcome JudgeAlike(const Observations& seen) {
   });
 }
 
-// Unknown fields are no fault: they are how both sides grow.
+// Unknown fields are no fault: both sides may add fields.
 Outcome JudgeWire(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     for (const StreamSeen& stream : streams) {
@@ -91,7 +91,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
         for (const DeviceHealthSeen& device : report.devices) {
           ++count;
           if (!known.insert(device.Key()).second) {
-            return Failed(fmt::format("{} is there twice", Shown(device.Key())));
+            return Failed(fmt::format("{} is listed twice", Shown(device.Key())));
           }
         }
       }
@@ -118,7 +118,7 @@ Outcome JudgeUpdated(const Observations& seen) {
       std::chrono::duration_cast<std::chrono::seconds>(seen.when.time_since_epoch()).count();
   return EachDevice(seen, [now](const DeviceHealthSeen& device) -> std::string {
     const std::int64_t updated = device.updated_unix_seconds;
-    // An old time is a device that has not changed for long; only what lies ahead is wrong.
+    // An old time only means that the device has not changed for long; only the future is wrong.
     if (updated == 0 || (updated > 0 && updated <= now + kClockSlackSeconds)) return "";
     return fmt::format("last_updated_time {} where now is {}", updated, now);
   });
@@ -141,7 +141,8 @@ Outcome JudgeUtf8(const Observations& seen) {
   });
 }
 
-// Our own reader takes more than a kubelet does, or the stream would only look broken.
+// Our own reader takes more than a kubelet, so that the cause can be shown instead of a broken
+// stream.
 Outcome JudgeReportBytes(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     std::size_t most = 0;
@@ -152,7 +153,7 @@ Outcome JudgeReportBytes(const Observations& seen) {
   });
 }
 
-// Whether a device kept its state and wrote another message into each of its reports.
+// Whether a device kept its state but had another message in each of its reports.
 bool MessageNeverRests(const StreamSeen& stream, const std::string& key) {
   const DeviceHealthSeen* last = nullptr;
   std::size_t named = 0;
@@ -168,8 +169,8 @@ bool MessageNeverRests(const StreamSeen& stream, const std::string& key) {
   return named >= kReportsToJudgeMessages;
 }
 
-// A message may change with the state, and once in a while without: only one that never rests is
-// wrong.
+// A message may change with the state, and now and then without it; one that changes in every
+// report is wrong.
 Outcome JudgeMessageRests(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     std::size_t judged = 0;

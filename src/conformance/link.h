@@ -1,4 +1,4 @@
-// One connection to a driver's socket and what is asked over it, written down. Belongs to its loop.
+// One connection to a driver's socket and the calls made over it, recorded. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace galen::conformance {
 
-// What an examination stands on; all lent.
+// What an examination needs; all borrowed.
 struct Edges {
   Loop& loop;
   Waiter& waiter;
@@ -29,8 +29,8 @@ struct Edges {
   std::function<StatusOr<std::string>(const std::string& path)> real_path;
 };
 
-// A field that no version of Kubernetes' messages has; a later one might, and old drivers must then
-// still read the rest (proto3 readers skip what they do not know).
+// A field that no version of Kubernetes' messages has; a later version may add one, and old drivers
+// must still read the rest (proto3 readers skip unknown fields).
 inline constexpr std::string_view kUnknownField = "\x80\xEA\x30\x01";  // number 100000, varint 1
 
 // A unary call under way. Destroying it cancels.
@@ -42,7 +42,7 @@ class OpenCall {
   bool done() const { return answer_.has_value(); }
   // REQUIRES: done.
   const StatusOr<std::string>& bytes() const { return *answer_; }
-  // How it ended; DeadlineExceeded when it has not.
+  // The outcome; DeadlineExceeded when the call has not ended.
   Answer Outcome() const;
 
  private:
@@ -53,7 +53,7 @@ class OpenCall {
   std::unique_ptr<rpc::Call> call_;
 };
 
-// A health stream that is listened to. Destroying it cancels the stream.
+// A health stream that is being read. Destroying it cancels the stream.
 class Subscription final : private rpc::StreamSink {
  public:
   // `version` is "v1" or "v1alpha1".
@@ -62,7 +62,7 @@ class Subscription final : private rpc::StreamSink {
 
   bool reported() const { return seen_.report_count > 0; }
   bool ended() const { return seen_.end.has_value(); }
-  // What was seen so far.
+  // The observations so far.
   StreamSeen Seen() const;
 
  private:
@@ -84,11 +84,11 @@ class Link {
                                               Duration limit = kDialLimit);
 
   std::unique_ptr<OpenCall> Start(std::string_view method, std::string request, Duration limit);
-  // Starts and waits for the end. A call that the driver never answers ends at `limit`.
+  // Starts the call and waits for its end. A call that the driver never answers ends at `limit`.
   std::unique_ptr<OpenCall> Call(std::string_view method, std::string request, Duration limit);
   std::unique_ptr<Subscription> Subscribe(std::string_view version, std::string_view request = "");
 
-  // As the kubelet waits (operation_generator.go: dialTimeoutDuration).
+  // The kubelet's own limit (operation_generator.go: dialTimeoutDuration).
   static constexpr Duration kDialLimit = std::chrono::seconds(10);
 
  private:
@@ -97,7 +97,7 @@ class Link {
         connection_(std::move(connection)),
         channel_(edges.loop, *connection_, {.message_bytes_max = kMessageBytesMax}) {}
 
-  // Far more than the kubelet takes, so that a message past its limit is seen and can be named.
+  // Far more than the kubelet takes, so that a message beyond its limit can be reported.
   static constexpr std::size_t kMessageBytesMax = 64 * 1024 * 1024;
 
   const Edges& edges_;

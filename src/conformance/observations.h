@@ -1,6 +1,5 @@
-// What was seen of one driver while a kubelet was played for it: values only, so that every check
-// is a judgement that can be made again from them, without the driver. What was not tried is
-// nullopt.
+// What was observed of one driver in a kubelet's place: values only, so that every check can be
+// made again from them, without the driver. nullopt: not tried.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@
 
 namespace galen::conformance {
 
-// One device of a health report, not judged: names may be empty, numbers out of range.
+// One device of a health report, unchecked: names may be empty, numbers out of range.
 struct DeviceHealthSeen {
   std::string pool, device, message;  // as they came
   std::int64_t health = 0;            // 0 unknown, 1 healthy, 2 unhealthy
@@ -27,7 +26,7 @@ struct DeviceHealthSeen {
 
   bool operator==(const DeviceHealthSeen&) const = default;
   std::string Key() const { return pool + "/" + device; }
-  // What a kubelet since 1.35 holds it to: its own timeout, or 30 s.
+  // The timeout that a kubelet since 1.35 applies: the device's own, or 30 s.
   Duration Timeout() const;
 };
 
@@ -41,8 +40,8 @@ struct HealthReportSeen {
   const DeviceHealthSeen* Find(std::string_view key) const;
 };
 
-// Devices beyond kDevicesMax are not kept; a report is at most 4 MiB, so that is never met by one
-// that names its devices.
+// Devices beyond kDevicesMax are dropped; a report is at most 4 MiB, so one that names its devices
+// never reaches that.
 HealthReportSeen ReadHealthReport(std::string_view message);
 
 // How one call ended and how long that took.
@@ -51,7 +50,7 @@ struct Answer {
   Duration took{};
 };
 
-// What GetInfo said.
+// The answer to GetInfo.
 struct Info {
   std::string type;
   std::string name;
@@ -68,7 +67,7 @@ struct InfoAnswer {
   Info info;  // valid when the answer is OK
 };
 
-// A registration socket and what it answered, also when it was asked in unusual ways.
+// A registration socket and its answers, also to unusual requests.
 struct RegistrationSeen {
   std::string socket;  // its path
   bool is_socket = true;
@@ -86,36 +85,37 @@ struct RegistrationSeen {
   std::optional<InfoAnswer> after_refusal;
 };
 
-// One health stream, from its opening to its end or ours.
+// One health stream, from its opening until the driver or we ended it.
 struct StreamSeen {
   std::string version;                    // "v1" or "v1alpha1"
   std::vector<HealthReportSeen> reports;  // at most kReportsKept
   std::size_t report_count = 0;
-  Duration watched{};                   // how long it was listened to
+  Duration watched{};                   // how long it was read
   std::optional<Status> end;            // set when the driver ended it
   std::optional<Duration> first_after;  // from opening to the first report
 
   static constexpr std::size_t kReportsKept = 256;
 };
 
-// Every health stream that was opened, by what was tried with it.
+// Every health stream that was opened, by purpose.
 struct HealthSeen {
-  std::vector<StreamSeen> steady;  // one a version, kept open for the whole examination
+  std::vector<StreamSeen> steady;  // one for each version, kept open for the whole examination
   std::vector<StreamSeen> crowd;   // opened at once, each on a connection of its own
   std::vector<StreamSeen> shared;  // two on one connection
   std::optional<StreamSeen> with_unknown_field;
   std::optional<StreamSeen> after_cancel;  // on the connection whose first stream was cancelled
   std::optional<StreamSeen> after_break;   // on a new connection, after one was cut
-  // Asked for without being announced: v1, then v1alpha1. How it ended within a second.
+  // Requests for health services that are not announced: v1, then v1alpha1. Their outcome within a
+  // second.
   std::map<std::string, Status> unannounced;
 };
 
-// By which a driver is asked for a claim.
+// Identifies a claim in requests to a driver.
 struct ClaimRef {
   std::string ns, name, uid;
 };
 
-// A device that the driver says it prepared; unchecked.
+// A device that the driver claims to have prepared; unchecked.
 struct PreparedDeviceSeen {
   std::vector<std::string> requests;
   std::string pool, device;
@@ -140,18 +140,18 @@ struct ClaimsAnswer {
   std::map<std::string, ClaimEntry> entries;
 };
 
-// What the test's claim holds by its allocation.
+// The allocation of the test's claim.
 struct TestAllocation {
   std::string request, pool, device;
 };
 
 // The calls that prepare and unprepare claims, in this order.
 struct ClaimsSeen {
-  // Why nothing was called at all; "" = calls were made.
+  // Why no call was made at all; "": calls were made.
   std::string not_checked;
-  // Why it was not gone on: a call that hangs takes 45 s, and the next would take as long.
+  // Why the calls stopped: a call that hangs takes 45 s, and the next would take as long.
   std::string stopped;
-  // Why there was no claim to prepare; "" = there was.
+  // Why there was no claim to prepare; "": there was one.
   std::string no_claim;
   std::map<std::string, ClaimsAnswer> empty_prepare, empty_unprepare;  // by "v1", "v1beta1"
   std::optional<ClaimsAnswer> with_unknown_field;
@@ -176,14 +176,14 @@ struct CdiSeen {
   std::vector<CdiSpec> specs;  // all files of the directories
 };
 
-// What the driver published of its devices.
+// The driver's published slices.
 struct SlicesSeen {
-  std::string not_checked;   // why the API server was not asked, or did not answer
+  std::string not_checked;   // why the API server was not asked, or gave no answer
   std::vector<Json> slices;  // ResourceSlices of this driver, all nodes
   std::string node;          // this one; "" = not known
 };
 
-// All that was seen of one driver.
+// All observations of one driver.
 struct Observations {
   std::string driver;
   bool read_only = false;
@@ -193,7 +193,7 @@ struct Observations {
   ClaimsSeen claims;
   CdiSeen cdi;
   SlicesSeen slices;
-  // What could not be put away or put right at the end, a sentence each.
+  // What could not be removed or undone at the end, a sentence each.
   std::vector<std::string> left_behind;
 };
 

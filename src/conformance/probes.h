@@ -1,5 +1,5 @@
-// What an examination of a driver asks and looks at, each part with a source file and a test of its
-// name: registration, claims, health, and the CDI directories.
+// The parts of an examination, each with a source file and a test of its name: registration,
+// claims, health, and the CDI directories.
 #pragma once
 
 #include <memory>
@@ -16,46 +16,47 @@ namespace galen::conformance {
 // ---- Plays the kubelet's plugin watcher towards one registration socket: asks GetInfo in every
 // way that kubelets do, and notifies the driver of how registration ended.
 
-// Asks one socket who it is, within the kubelet's second. On a connection that fails, its status.
+// Calls GetInfo on one socket, within the kubelet's limit of a second. If connecting fails, with
+// that status.
 InfoAnswer AskInfo(const Edges& edges, const std::string& socket, std::string_view request = "");
 
-// What may be asked while a kubelet uses the driver, too.
+// Asks what may be asked while a kubelet uses the driver, too.
 void AskAgain(const Edges& edges, RegistrationSeen& seen);
-// Where the endpoint lies and whether somebody listens there.
+// Records where the endpoint lies and whether a program listens there.
 void LookAtEndpoint(const Edges& edges, RegistrationSeen& seen);
 // NotifyRegistrationStatus: registered.
 Answer NotifyRegistered(const Edges& edges, const std::string& socket);
 // A refusal, and whether the driver survives it. Comes last, because drivers make their sockets
-// anew after it; NotifyRegistered again puts it right.
+// anew after it; NotifyRegistered afterwards undoes it.
 void NotifyRefused(const Edges& edges, RegistrationSeen& seen);
 
-// The endpoint as a kubelet takes it: an empty one is the registration socket itself.
+// The endpoint as a kubelet understands it: an empty one means the registration socket itself.
 std::string EndpointOf(const RegistrationSeen& seen);
 
 // Plays the kubelet's preparing and unpreparing of claims towards one driver. Belongs to its loop.
 class ClaimProbe {
  public:
-  // `edges` is lent. `endpoint` is the driver's data socket, `info` what it announces.
+  // `edges` is borrowed. `endpoint` is the driver's data socket, `info` its GetInfo answer.
   ClaimProbe(const Edges& edges, std::string endpoint, const Info& info);
 
-  // What needs no claim of the API server's.
+  // Makes the calls that need no claim of the API server's.
   void AskWithoutClaim(ClaimsSeen& seen);
   // Makes a claim of `device` and prepares it in every way; it stays prepared.
   void Prepare(ClusterAccess& cluster, const TestAllocation& device, ClaimsSeen& seen);
   // Unprepares that claim in every way and removes it. REQUIRES: Prepare.
   void Unprepare(ClusterAccess& cluster, ClaimsSeen& seen);
-  // Leaves nothing behind, whatever happened before and whatever a driver prepared that it should
-  // have refused. `cluster` may be nullptr: then no claim was made. An error: a claim is still
-  // there, under a name that begins with galen-conformance-.
+  // Unprepares and removes everything, including what the driver prepared but should have refused.
+  // `cluster` may be nullptr: then no claim was made. An error: a claim is still there, under a
+  // name that begins with galen-conformance-.
   Status PutAway(ClusterAccess* cluster, const ClaimsSeen& seen);
 
-  // As the kubelet's (dra_plugin.go: defaultClientCallTimeout).
+  // The kubelet's own limit (dra_plugin.go: defaultClientCallTimeout).
   static constexpr Duration kCallLimit = std::chrono::seconds(45);
 
  private:
   enum class Operation { kPrepare, kUnprepare };
   struct OpenClaims {
-    std::unique_ptr<Link> link;  // outlives the call; shared ones are not here
+    std::unique_ptr<Link> link;  // outlives the call; null for a shared link
     std::unique_ptr<OpenCall> call;
     std::string version;
     Operation operation;
@@ -74,22 +75,23 @@ class ClaimProbe {
   const Edges& edges_;
   const std::string endpoint_;
   std::vector<std::string> versions_;  // of DRAPlugin, in the driver's order: "v1", "v1beta1"
-  std::vector<ClaimRef> to_put_away_;  // all that a prepare was asked for, each once
+  std::vector<ClaimRef> to_put_away_;  // every claim that a prepare was sent for, once each
 };
 
 // Plays the kubelet's health reader towards one driver, and then several at once, ones that leave
 // and ones that break off. Belongs to its loop.
 class HealthProbe {
  public:
-  // `edges` is lent. `endpoint` is the driver's data socket, `info` what it announces.
+  // `edges` is borrowed. `endpoint` is the driver's data socket, `info` its GetInfo answer.
   HealthProbe(const Edges& edges, std::string endpoint, const Info& info);
 
-  // One stream a version that is announced, kept open until Finish; waits for the first reports.
+  // Opens one stream for each announced version, kept open until Finish; waits for the first
+  // reports.
   void OpenSteady();
-  // What a kubelet that uses the driver could feel: many subscribers, cancels, broken connections.
-  // A driver that serves only one subscriber takes it from the kubelet then.
+  // Tries what could disturb a kubelet that uses the driver: many subscribers, cancels, broken
+  // connections. A driver that serves only one subscriber would drop the kubelet's.
   void Crowd();
-  // What a driver answers on the versions that it does not announce.
+  // Records the driver's answers for versions that it does not announce.
   void AskUnannounced();
   // Listens on until every device of each steady stream was reported again, or its time is over, or
   // `patience` has passed since the streams were opened.
@@ -97,7 +99,7 @@ class HealthProbe {
   // Ends the streams.
   HealthSeen Finish();
 
-  // In 5 s a kubelet that was answered nothing would be shown Unknown for all devices.
+  // Within 5 s: until then a kubelet shows all devices as Unknown.
   static constexpr Duration kFirstReportLimit = std::chrono::seconds(5);
   static constexpr int kCrowd = 8;
 
@@ -119,15 +121,15 @@ class HealthProbe {
   const Edges& edges_;
   const std::string endpoint_;
   std::vector<std::string> versions_;  // announced, newest first: "v1", "v1alpha1"
-  std::vector<std::string> others_;    // not announced
+  std::vector<std::string> others_;    // versions that are not announced
   std::vector<Stream> steady_;
   HealthSeen seen_;
 };
 
 // ---- The CDI directories of a node, as a container runtime finds them.
 
-// All .json and .yaml files, at most kCdiFilesMax of all directories; a directory that is not there
-// or may not be read holds none, a file that may not be read says why.
+// All .json and .yaml files, at most kCdiFilesMax of all directories; an unreadable or missing
+// directory has none; an unreadable file carries the error.
 std::vector<CdiSpec> ReadCdiDirectories(FileSystem& files,
                                         const std::vector<std::string>& directories);
 

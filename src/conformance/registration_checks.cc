@@ -28,7 +28,7 @@ Outcome WithInfo(const Observations& seen, Judgement judge) {
   return judge(RegistrationOf(seen).info.info);
 }
 
-// A name that a kubelet never looks at is a driver that never registers.
+// A kubelet ignores such a name, so the driver would never register.
 Outcome JudgeSocketFile(const Observations& seen) {
   const std::string name = std::filesystem::path(RegistrationOf(seen).socket).filename().string();
   if (!RegistrationOf(seen).is_socket)
@@ -94,7 +94,7 @@ Outcome JudgeEndpointInside(const Observations& seen) {
     if (!IsInside(endpoint, root)) {
       return Failed(fmt::format("{} is not below {}", Shown(endpoint.string()), root.string()));
     }
-    // By its letters, and by where it truly lies: a symlink must not lead out.
+    // Checked both as written and with symlinks resolved: a symlink must not lead out.
     const bool real = at.real_directory.empty() || at.real_root.empty() ||
                       IsInside(std::filesystem::path(at.real_directory) / "socket", at.real_root);
     return PassedIf(real, real ? Shown(endpoint.string())
@@ -129,7 +129,7 @@ Outcome JudgeVersionOrder(const Observations& seen) {
   });
 }
 
-// A kubelet drops what it cannot match silently, so a slip of the pen shows nowhere else.
+// A kubelet silently drops unknown names, so a misspelt one is noticed nowhere else.
 Outcome JudgeVersionsForm(const Observations& seen) {
   return WithInfo(seen, [](const Info& info) {
     std::set<std::string> known;
@@ -139,7 +139,7 @@ Outcome JudgeVersionsForm(const Observations& seen) {
         return Failed(fmt::format("\"{}\" is not of the form v1.Service", Shown(version)));
       }
       if (!known.insert(version).second) {
-        return Failed(fmt::format("{} is there twice", Shown(version)));
+        return Failed(fmt::format("{} is listed twice", Shown(version)));
       }
     }
     return Passed(fmt::format("{} of them", info.versions.size()));
@@ -177,7 +177,7 @@ Outcome JudgeCallsInParallel(const Observations& seen) {
   });
 }
 
-// The other socket is often one that a driver left behind and another took over.
+// The other socket is often one that an earlier instance left behind.
 Outcome JudgeUnique(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
     const std::vector<std::string>& twins = RegistrationOf(seen).twins;
@@ -201,7 +201,7 @@ Outcome JudgeSurvivesRefusal(const Observations& seen) {
     if (!RegistrationOf(seen).notified_refused || !RegistrationOf(seen).after_refusal) {
       return NotChecked(std::string(kNotTried));
     }
-    // Kubernetes' own helper answers a refusal with an error: any answer will do.
+    // Any answer is accepted: Kubernetes' own helper answers a refusal with an error.
     const Code code = RegistrationOf(seen).notified_refused->status.code();
     if (code == Code::kDeadlineExceeded || code == Code::kUnimplemented) {
       return Failed("the refusal itself: " +
@@ -213,7 +213,7 @@ Outcome JudgeSurvivesRefusal(const Observations& seen) {
   });
 }
 
-// RegistrationOf the sockets and of what GetInfo answers once.
+// Checks of the registration sockets and of GetInfo's answer.
 std::vector<Check> AnswerChecks() {
   return {
       // plugin_watcher.go, handleCreateEvent: dotfiles and what is no socket are skipped.
@@ -255,7 +255,7 @@ std::vector<Check> AnswerChecks() {
   };
 }
 
-// RegistrationOf versions, and of how the driver takes being asked in every way.
+// Checks of versions, and of repeated and unusual requests.
 std::vector<Check> ConductChecks() {
   return {
       // dra_plugin_manager.go, validateSupportedServices.
@@ -275,7 +275,7 @@ std::vector<Check> ConductChecks() {
       // protobuf.dev, proto3, "Unknown Fields": 1.35 and 1.36 each added one to these messages.
       {"registration.unknown-field", "GetInfo takes a request with a field of a later version",
        "Skip unknown fields, as proto3 readers do.", JudgeRegistrationUnknownField},
-      // A restarted kubelet may meet what is left of the one before it.
+      // A restarted kubelet may overlap with the one before it.
       {"registration.parallel", "GetInfo answers several readers at once",
        "Serve more than one connection: an old and a new kubelet, or an agent, may ask together.",
        JudgeCallsInParallel},

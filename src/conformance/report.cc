@@ -45,8 +45,8 @@ std::string ModeLine(const DriverReport& report) {
                      report.why_read_only);
 }
 
-// A group's lines. What was not checked for one and the same reason is one line: a run that only
-// looks would say it nineteen times.
+// A group's lines. Checks that were not made for the same reason share one line: a read-only run
+// has nineteen of them.
 std::string GroupText(const std::vector<const CheckResult*>& group) {
   std::map<std::string_view, std::size_t> unchecked;  // how many, by reason
   for (const CheckResult* result : group) {

@@ -20,7 +20,7 @@ constexpr std::size_t kIdentifierMax = 32;
 constexpr std::size_t kTaintsMax = 16;
 constexpr std::size_t kLabelMax = 63;
 
-// One pool's slices, of whatever node.
+// The slices of each pool, of all nodes.
 using Pools = std::map<std::string, std::vector<const Json*>>;
 
 const std::string& NameOfSlice(const Json& slice) { return slice["metadata"]["name"].AsString(); }
@@ -75,7 +75,7 @@ Outcome EachDevice(const Observations& seen, Judgement fault) {
   });
 }
 
-// What counts: a consumer looks at no other.
+// The only generation that consumers use.
 std::int64_t NewestGeneration(const std::vector<const Json*>& slices) {
   std::int64_t newest = 0;
   for (const Json* slice : slices) newest = std::max(newest, PoolOf(*slice)["generation"].AsInt());
@@ -90,7 +90,7 @@ Outcome JudgeNamesInSlices(const Observations& seen) {
   });
 }
 
-// Slices of before stay only for moments while a pool is written anew.
+// Older slices remain only for a moment while a pool is written anew.
 Outcome JudgeGeneration(const Observations& seen) {
   return EachPool(seen, [](const std::vector<const Json*>& slices) -> std::string {
     const std::int64_t newest = NewestGeneration(slices);
@@ -147,21 +147,25 @@ Outcome JudgeDevicesUnique(const Observations& seen) {
       if (PoolOf(*slice)["generation"].AsInt() != newest) continue;
       for (const Json& device : (*slice)["spec"]["devices"].items()) {
         if (names.insert(device["name"].AsString()).second) continue;
-        return fmt::format("device {} is there twice", Shown(device["name"].AsString()));
+        return fmt::format("device {} is listed twice", Shown(device["name"].AsString()));
       }
     }
     return "";
   });
 }
 
-// The API server refuses others; a driver is checked against any server, and an older one may not.
+// The API server refuses others, but the driver may run against an older server that does not.
 Outcome JudgePlacement(const Observations& seen) {
   return EachSlice(seen, [](const Json& slice) -> std::string {
     const Json& spec = slice["spec"];
     const int places = int{!spec["nodeName"].AsString().empty()} + int{spec.Has("nodeSelector")} +
                        int{spec["allNodes"].AsBool()} +
                        int{spec["perDeviceNodeSelection"].AsBool()};
-    return places == 1 ? "" : fmt::format("{} of the four are set", places);
+    return places == 1
+               ? ""
+               : fmt::format(
+                     "{} of nodeName, nodeSelector, allNodes and perDeviceNodeSelection are set",
+                     places);
   });
 }
 
@@ -261,13 +265,13 @@ Outcome JudgePublished(const Observations& seen) {
       fmt::format("no slice has spec.driver {}, and its health names devices", Shown(seen.driver)));
 }
 
-// Only slices of this node: other nodes' drivers report for their own.
+// Only slices of this node: drivers of other nodes report their own.
 Outcome JudgeHealthKnown(const Observations& seen) {
   return WithSlices(seen, [&](const std::vector<Json>& slices) {
     const std::set<std::string> reported = ReportedKeys(seen);
     if (reported.empty()) return NotChecked("no health report names a device");
     if (seen.slices.node.empty()) {
-      return NotChecked("which of its nodes this is, is not known: --node names it");
+      return NotChecked("the driver publishes on several nodes: name this one by --node");
     }
     std::set<std::string> published;
     for (const Json& slice : slices) {
@@ -313,7 +317,7 @@ std::vector<Check> SliceChecks() {
       {"slices.device-names", "Device names are DNS labels",
        "Use lower-case letters, digits and dashes, at most 63.", JudgeDeviceNames},
       // resource/v1 ResourcePool.name: names are unique in the pool, over all its slices.
-      {"slices.devices-unique", "A device's name is there once in its pool",
+      {"slices.devices-unique", "A device's name is used once in its pool",
        "Number devices over all slices of the pool.", JudgeDevicesUnique},
       // resource/v1 ResourceSliceSpec: exactly one of the four.
       {"slices.placement", "A slice says in exactly one way which nodes reach it",
@@ -326,7 +330,7 @@ std::vector<Check> SliceChecks() {
       // KEP-5055; DeviceTaintsMaxLength 16.
       {"slices.taints", "Device taints are valid",
        "At most 16; key and value as labels, effect None, NoSchedule or NoExecute.", JudgeTaints},
-      // Joined by (pool, device); what one side lacks is Unknown or found by nobody.
+      // Joined by (pool, device); a device that one side lacks is Unknown, or its health is lost.
       {"slices.health-known", "Health is reported for exactly the devices that this node publishes",
        "Use the same pool and device names in both: a device without a report is Unknown.",
        JudgeHealthKnown},

@@ -27,7 +27,7 @@ std::string Registry(const std::string& kubelet_root) {
 // The sockets below `directory`, as a kubelet finds them: no name with a leading dot, no symlink.
 std::vector<std::string> SocketsIn(const std::string& directory) {
   std::vector<std::string> sockets;
-  std::error_code error;  // what goes away meanwhile is not there
+  std::error_code error;  // names that disappear meanwhile are skipped
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end;
        it.increment(error)) {
     const bool hidden = it->path().filename().string().starts_with('.');
@@ -61,7 +61,7 @@ RegistrationSeen Look(const Edges& edges, const std::string& socket,
           .kubelet_root = RootOf(socket, kubelet_root)};
 }
 
-// Two that announce the same name and endpoint are each other's twins.
+// Sets the twins of sockets that announce the same name and endpoint.
 void NameTwins(std::vector<RegistrationSeen>& all) {
   for (RegistrationSeen& one : all) {
     for (const RegistrationSeen& other : all) {
@@ -105,7 +105,7 @@ StatusOr<std::vector<RegistrationSeen>> InDirectory(const Edges& edges,
 StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const std::string& what,
                                                     const std::string& kubelet_root) {
   std::error_code error;
-  // Absolute, because that is how a kubelet would name them.
+  // Absolute, as a kubelet names them.
   const std::string path = fs::absolute(what, error).lexically_normal().string();
   if (fs::is_directory(path, error)) return InDirectory(edges, path, kubelet_root);
   if (what.find('/') != std::string::npos) {
@@ -125,15 +125,15 @@ StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const st
 std::string UserOf(const std::string& registry) {
   std::error_code error;
   fs::path place = fs::weakly_canonical(registry, error);
-  if (!place.has_filename()) place = place.parent_path();  // it was written with a slash at its end
+  if (!place.has_filename()) place = place.parent_path();  // for a path with a trailing slash
   if (place == fs::path(kKubeletRoot) / "plugins_registry") return "it is in a kubelet's registry";
   const fs::path root = place.parent_path();
   if (fs::exists(root / "pod-resources/kubelet.sock", error) ||
       fs::exists(root / "device-plugins/kubelet.sock", error)) {
     return "a kubelet's sockets lie beside its registry";
   }
-  // Shared, and given back at once. An agent that starts in that very moment ends as if another one
-  // were here, and whoever supervises it starts it again.
+  // Shared, and given back at once. An agent that starts at that very moment ends with an error,
+  // and its supervisor restarts it.
   const Fd fd(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return "a galen-agent listens to its registry";

@@ -9,7 +9,8 @@
 namespace galen::doctor {
 namespace {
 
-// It holds a connection to each driver and one to the API server, and watches the registry.
+// The agent needs a connection to each driver and one to the API server, and a watch on the
+// registry.
 constexpr std::int64_t kAgentFilesLeast = 1024;
 
 Outcome JudgeRunning(const Observations& seen) {
@@ -23,12 +24,13 @@ Outcome JudgeRunning(const Observations& seen) {
     case Code::kDeadlineExceeded:
       return Bad(fmt::format("{}: {}", Shown(seen.agent.socket), Shown(status.status().message())));
     default:
-      // The socket is root's: that another user cannot ask it says nothing of the agent.
+      // The socket belongs to root: another user's failure to connect says nothing of the agent.
       return Unknown(status.status());
   }
 }
 
-// Both mistakes are silent otherwise: the agent runs, is connected, and reports to nobody.
+// Both mistakes are silent otherwise: the agent runs and is connected, but its reports reach no
+// Pod.
 Outcome JudgeRole(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   const AgentStatusSeen& status = *seen.agent.status;
@@ -43,7 +45,7 @@ Outcome JudgeRole(const Observations& seen) {
   return Healthy(fmt::format("{} of {}", Shown(status.role), Shown(status.node)));
 }
 
-// The agent's own sentences; they go as soon as what they name is over.
+// The agent's own sentences; each goes away with its cause.
 Outcome JudgeTroubles(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   std::vector<std::string> found;
@@ -51,7 +53,7 @@ Outcome JudgeTroubles(const Observations& seen) {
   return Judged(Level::kBad, found);
 }
 
-// The kubelet gave the container the device; the API server is what everybody else reads.
+// The kubelet knows which device the container got; everybody else reads the API server.
 Outcome JudgeHoldings(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   std::vector<std::string> found;
@@ -61,7 +63,7 @@ Outcome JudgeHoldings(const Observations& seen) {
   return Judged(Level::kWarning, found);
 }
 
-// "" when the agent is connected to an instance of it.
+// "" when the agent is connected to an instance of the driver.
 std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::string& name) {
   std::string fault = "is unknown to the agent";
   for (const AgentDriver& driver : known) {
@@ -72,7 +74,7 @@ std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::stri
   return fault;
 }
 
-// Drivers that cannot be reached are left out: the agent has nothing to connect to.
+// Drivers that cannot be reached are left out: the agent cannot connect to them either.
 Outcome JudgeDrivers(const Observations& seen) {
   if (!seen.agent.drivers.ok()) return Unknown("the agent could not be asked");
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
@@ -91,7 +93,7 @@ Outcome JudgeDrivers(const Observations& seen) {
   return Judged(Level::kBad, found, all);
 }
 
-// One right that is missing is reported even if others could not be asked for.
+// One missing right is reported even if others could not be checked.
 Outcome JudgePermissions(const Observations& seen) {
   const std::vector<AccessSeen>& access = seen.api.access;
   if (access.empty()) return Unknown("the API server was not asked");
@@ -109,7 +111,7 @@ Outcome JudgePermissions(const Observations& seen) {
   return Healthy(fmt::format("{} has all {} rights", seen.api.access_of, access.size()));
 }
 
-// By discovery, which every account may read.
+// Uses discovery, which every account may read.
 Outcome JudgeDefinition(const Observations& seen) {
   if (seen.api.health_served.ok()) return Healthy("galen.dev/v1alpha1 is served");
   if (seen.api.health_served.status().code() != Code::kNotFound) {
@@ -118,7 +120,7 @@ Outcome JudgeDefinition(const Observations& seen) {
   return Bad("the API server does not know galen.dev/v1alpha1");
 }
 
-// The Ready condition is how an agent says that it has synced, or that it was stopped.
+// An agent shows by the Ready condition that it has synced, or that it was stopped.
 Outcome JudgeObject(const Observations& seen) {
   const Seen<NodeHealthSeen>& health = seen.api.health;
   if (!health.ok()) {
@@ -134,7 +136,7 @@ Outcome JudgeObject(const Observations& seen) {
                          Shown(ready.message)));
 }
 
-// docs/formats/journal.md: what is broken is copied beside itself and never read again.
+// docs/formats/journal.md: a broken file is set aside and never read again.
 Outcome JudgeJournal(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
   std::vector<std::string> found;
@@ -142,7 +144,7 @@ Outcome JudgeJournal(const Observations& seen) {
   return Judged(Level::kWarning, found);
 }
 
-// A limit that systemd or a shell gave it; the agent itself raises none.
+// The limit comes from systemd or a shell; the agent itself does not raise it.
 Outcome JudgeAgentOpenFiles(const Observations& seen) {
   const Seen<std::optional<std::int64_t>>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());

@@ -6,9 +6,9 @@
 namespace galen::doctor {
 namespace {
 
-// Beyond it times of this node's Events, conditions and leases are misread by others.
+// With a larger difference, others misread the times in this node's Events, conditions and leases.
 constexpr Duration kClockWarning = std::chrono::seconds(2);
-// A quarter of a lease: beyond it a living node may be taken for dead.
+// A quarter of a lease: with more, a living node may be taken for dead.
 constexpr Duration kClockBad = std::chrono::seconds(10);
 
 // The part of the difference that the header's whole seconds cannot explain.
@@ -21,7 +21,7 @@ Duration Certain(const ClockSeen& clock) {
 Outcome JudgeReachable(const Observations& seen) {
   const Seen<KubernetesVersion>& version = seen.api.version;
   if (version.ok()) return Healthy(fmt::format("{} at {}", Shown(version->text), seen.api.server));
-  // No cluster was named: that is no fault of the node.
+  // No cluster was given: that is no fault of the node.
   if (seen.api.server.empty()) return Unknown(version.status());
   return Bad(Shown(version.status().message()));
 }
@@ -37,7 +37,7 @@ Outcome JudgeDraServed(const Observations& seen) {
   return versions->contains("v1") ? Healthy(std::move(text)) : Bad(std::move(text));
 }
 
-// The sign is shown, because it says on which machine to look.
+// The direction is shown, because it says on which machine to look.
 Outcome JudgeClock(const Observations& seen) {
   if (!seen.api.clock.ok()) return Unknown(seen.api.clock.status());
   const ClockSeen& clock = *seen.api.clock;

@@ -8,14 +8,14 @@
 namespace galen::doctor {
 namespace {
 
-// A judgement of the files, which must have been read.
+// Judges the files, if they could be read.
 template <typename Judgement>
 Outcome WithFiles(const Observations& seen, Judgement judge) {
   if (!seen.cdi.files.ok()) return Unknown(seen.cdi.files.status());
   return judge(*seen.cdi.files);
 }
 
-// Files of all vendors count: a runtime that fails on one fails for everybody.
+// Files of all vendors count: a runtime that fails on one file fails for all.
 Outcome JudgeSpecs(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::vector<std::string> found;
@@ -45,7 +45,7 @@ Outcome JudgeDuplicateCdiDevices(const Observations& seen) {
   });
 }
 
-// The ids are those that the driver answered and the kubelet wrote down.
+// The ids that the driver answered and the kubelet recorded.
 Outcome JudgeMissingCdiDevices(const Observations& seen) {
   if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
   return WithFiles(seen, [&](const std::vector<CdiFile>& files) {

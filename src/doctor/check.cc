@@ -8,7 +8,8 @@
 namespace galen::doctor {
 namespace {
 
-constexpr std::size_t kListedMax = 4;  // more are counted: a person mends one after the other
+// the rest is only counted: a person fixes one after the other
+constexpr std::size_t kListedMax = 4;
 
 }  // namespace
 

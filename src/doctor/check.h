@@ -1,4 +1,4 @@
-// The checks of a node: how it should be, and the judgement of how it was seen to be. Pure.
+// The checks of a node: how it should be, and the judgement of what was observed. Pure.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ Outcome Healthy(std::string seen = "");
 Outcome Warning(std::string seen);
 Outcome Bad(std::string seen);
 Outcome Unknown(std::string why);
-// Unknown with the reason of what could not be looked at.
+// Unknown, with the reason why something could not be looked at.
 Outcome Unknown(const Status& why);
-// `found` when there is something, else healthy.
+// `found` as a finding if it is not empty, else healthy.
 Outcome Judged(Level when_found, const std::vector<std::string>& found, std::string healthy = "");
 
 // By group, in the order in which people read them.

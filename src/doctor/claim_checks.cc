@@ -24,7 +24,7 @@ std::set<ObjectKey> ClaimsOf(const kube::Pod& pod) {
   return keys;
 }
 
-// The drivers of a claim, by the kubelet's record and by the claim's allocation.
+// The drivers of a claim, from the kubelet's record and the claim's allocation.
 std::set<std::string> DriversOf(const Observations& seen, const ObjectKey& key) {
   std::set<std::string> drivers;
   if (seen.kubelet.prepared.ok()) {
@@ -43,7 +43,7 @@ std::set<std::string> DriversOf(const Observations& seen, const ObjectKey& key) 
   return drivers;
 }
 
-// Those of them that nobody here can be asked for; nothing while the registry cannot be read.
+// Those drivers that cannot be reached here; none while the registry cannot be read.
 std::vector<std::string> GoneOf(const Observations& seen, const std::set<std::string>& drivers) {
   std::vector<std::string> gone;
   const std::set<std::string> live = seen.LiveDrivers();
@@ -62,7 +62,7 @@ Status DriversKnown(const Observations& seen) {
   return OkStatus();
 }
 
-// Why a Pod that should be gone is still there, as far as can be seen.
+// Why a Pod that should be gone still exists, as far as can be seen.
 std::string WhyStuck(const Observations& seen, const PodSeen& pod) {
   std::set<std::string> drivers;
   for (const ObjectKey& key : ClaimsOf(pod.pod)) {
@@ -83,12 +83,12 @@ std::string WhyStuck(const Observations& seen, const PodSeen& pod) {
                          : "its drivers run; the kubelet's log says why";
 }
 
-// The reason is looked for in the order in which it can be helped: a driver, a finalizer, the rest.
+// The most helpful reason first: a driver, a finalizer, then the rest.
 Outcome JudgeStuck(const Observations& seen) {
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
   std::vector<std::string> found;
   for (const PodSeen& pod : *seen.api.pods) {
-    // deletionTimestamp is when the grace period ends, not when somebody asked.
+    // deletionTimestamp is the end of the grace period, not the time of the request.
     if (!pod.pod.meta.deleted) continue;
     const Duration over = seen.ApiNow() - *pod.pod.meta.deleted;
     if (over <= kTerminationSlack) continue;
@@ -98,7 +98,7 @@ Outcome JudgeStuck(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(seen.api.pods->size(), "Pod"));
 }
 
-// Reported while the Pod still runs: that is when it can be mended without anybody noticing.
+// Reported while the Pod still runs: it can be fixed then without harm.
 Outcome JudgeDriverGone(const Observations& seen) {
   if (const Status known = DriversKnown(seen); !known.ok()) return Unknown(known);
   if (!seen.kubelet.prepared.ok() && !seen.api.claims.ok()) {
@@ -125,7 +125,7 @@ Outcome JudgeDriverGone(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(keys.size(), "claim"));
 }
 
-// nullopt: it could not be asked.
+// nullopt: it could not be looked up.
 std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
   for (const PodSeen& pod : *seen.api.pods) {
     if (pod.pod.meta.uid == ref.uid) return true;
@@ -135,7 +135,7 @@ std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
   return *far->second;
 }
 
-// Only claims of this node, whose Pods could run nowhere else.
+// Only claims of this node: their Pods can run nowhere else.
 Outcome JudgeReservedGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
@@ -158,7 +158,7 @@ Outcome JudgeReservedGone(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(judged, "claim"));
 }
 
-// A claim made anew under the old name has another UID, and the kubelet takes it for an intruder.
+// A claim made anew under the old name has another UID, and the kubelet refuses it.
 Outcome JudgePreparedGone(const Observations& seen) {
   if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
@@ -175,7 +175,7 @@ Outcome JudgePreparedGone(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(seen.kubelet.prepared->size(), "prepared claim"));
 }
 
-// An allocation is never taken back by a driver; what it withdraws stays with its Pod.
+// A driver never revokes an allocation; a device that it withdraws stays with its Pod.
 Outcome JudgeDevicesGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
@@ -191,7 +191,7 @@ Outcome JudgeDevicesGone(const Observations& seen) {
   std::size_t judged = 0;
   for (const ClaimSeen& claim : *seen.api.claims) {
     for (const AllocatedDevice& device : claim.claim.devices) {
-      // A driver without any slice is slices.missing or claims.driver-gone.
+      // A driver without any slice is reported by slices.missing or claims.driver-gone.
       if (!pools.contains({device.device.driver, device.device.pool})) continue;
       ++judged;
       if (offered.contains(device.device)) continue;

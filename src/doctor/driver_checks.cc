@@ -26,8 +26,8 @@ std::string Sentence(const RegistryEntry& driver, std::string_view what) {
   return fmt::format("{} ({}) {}", NameOf(driver), Shown(driver.path), what);
 }
 
-// Judges each entry of the registry; `fault` gives "" or what is wrong with it. What could not be
-// looked at for lack of rights is no fault.
+// Judges each entry of the registry; `fault` gives "" or what is wrong with it. An entry that could
+// not be read for lack of rights is no fault.
 template <typename Fault>
 Outcome EachEntry(const Observations& seen, Level when_found, Fault fault) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
@@ -56,8 +56,8 @@ Outcome EachDriver(const Observations& seen, Level when_found, Fault fault) {
   return Healthy(Counted(seen.Drivers().size(), "driver"));
 }
 
-// Not there and not readable are two things: only the first says something of the node, and that
-// only beside a kubelet, which makes its registry when it starts.
+// A missing directory and an unreadable one differ: only a missing one is a finding, and only
+// beside a kubelet, which makes its registry when it starts.
 Outcome JudgeRegistry(const Observations& seen) {
   if (seen.registry.ok()) return Healthy(Counted(seen.registry->size(), "name"));
   if (seen.registry.status().code() == Code::kNotFound && seen.kubelet.process.ok()) {
@@ -66,7 +66,8 @@ Outcome JudgeRegistry(const Observations& seen) {
   return Unknown(seen.registry.status());
 }
 
-// Such names are left behind by hand or by drivers that bind elsewhere and link here.
+// Such names are left over from manual changes, or from drivers that listen elsewhere and link
+// here.
 Outcome JudgeStrays(const Observations& seen) {
   return EachEntry(seen, Level::kWarning, [](const RegistryEntry& entry) -> std::string {
     switch (entry.kind) {
@@ -83,10 +84,10 @@ Outcome JudgeStrays(const Observations& seen) {
   });
 }
 
-// What a kubelet would ask, and we did.
+// Sockets that a kubelet would ask, and doctor did.
 bool IsAsked(const RegistryEntry& entry) { return entry.kind == Kind::kSocket && !entry.hidden; }
 
-// The kernel takes a connection for a process that is stopped or stuck, and nobody answers.
+// The kernel accepts a connection for a process that is stopped or stuck, and no answer comes.
 bool Hangs(const RegistryEntry& entry) { return entry.connected.code() == Code::kDeadlineExceeded; }
 
 Outcome JudgeDeadSockets(const Observations& seen) {
@@ -96,7 +97,7 @@ Outcome JudgeDeadSockets(const Observations& seen) {
   });
 }
 
-// A driver may accept and never answer, or not even accept: for its author both are "it hangs".
+// A driver may accept and never answer, or not even accept: its author calls both a hang.
 Outcome JudgeAnswers(const Observations& seen) {
   return EachEntry(seen, Level::kBad, [](const RegistryEntry& entry) -> std::string {
     const bool asked = IsAsked(entry) && (entry.connected.ok() || Hangs(entry));
@@ -105,8 +106,8 @@ Outcome JudgeAnswers(const Observations& seen) {
   });
 }
 
-// The kubelet may have its root mounted elsewhere than we do: what counts is the place below the
-// registry.
+// The kubelet may see its root under another path than we do: only the part below the registry
+// counts.
 std::string BelowRegistry(const std::string& path) {
   const std::size_t at = path.rfind(kRegistry);
   return at == std::string::npos ? path : path.substr(at);
@@ -128,7 +129,7 @@ Outcome JudgeRegistered(const Observations& seen) {
   });
 }
 
-// The first socket of each key, and a fault for each one after it.
+// Keeps the first socket of each key, and makes a fault of each further one.
 template <typename Key>
 std::vector<std::string> Repeated(const Observations& seen, Key key) {
   std::map<std::string, const RegistryEntry*> first;
@@ -162,7 +163,7 @@ Outcome JudgeDriverInstances(const Observations& seen) {
                 Counted(seen.Drivers().size(), "driver"));
 }
 
-// The registration socket says only where the driver means to serve.
+// The registration socket only shows where the driver is supposed to serve.
 Outcome JudgeEndpoint(const Observations& seen) {
   return EachDriver(seen, Level::kBad, [](const RegistryEntry& driver) -> std::string {
     const Status& status = driver.endpoint_listens.status();
@@ -181,7 +182,7 @@ Outcome ByVersion(const Observations& seen, Level when_found, Fault fault) {
                     [&](const RegistryEntry& driver) { return fault(*kubelet, driver); });
 }
 
-// v1beta1 is in every kubelet that can be met here, so it alone is never a fault.
+// v1beta1 is known to every supported kubelet, so offering it alone is no fault.
 Outcome JudgeService(const Observations& seen) {
   return ByVersion(
       seen, Level::kBad,
@@ -195,7 +196,7 @@ Outcome JudgeService(const Observations& seen) {
       });
 }
 
-// From 1.37 on a kubelet listens to drivers that offer it, and to no others.
+// From 1.37 on a kubelet reads health only from drivers that offer it.
 bool OffersHealth(const RegistryEntry& driver) {
   return driver.info->Offers("v1.DRAResourceHealth") ||
          driver.info->Offers("v1alpha1.DRAResourceHealth");

@@ -26,7 +26,7 @@ StatusOr<std::vector<std::string>> Texts(const Json& row, const char* name) {
   std::vector<std::string> texts;
   for (const Json& item : row[name].items()) {
     if (item.AsString().empty()) {
-      return InvalidArgument("{} has something that is no text: put it in quotes", name);
+      return InvalidArgument("{} has an item that is no text: put it in quotes", name);
     }
     texts.push_back(item.AsString());
   }

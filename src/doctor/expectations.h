@@ -1,5 +1,5 @@
-// What an operator says that a node should have: its devices and their firmware. Read from a file
-// of theirs (docs/formats/expectations.md); values only.
+// What an operator expects of a node: its devices and their firmware. Read from the operator's file
+// (docs/formats/expectations.md); values only.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace galen::doctor {
 
-// So many devices of one kind. By ResourceSlices where `model` is set, else by sysfs.
+// A number of devices of one kind. Counted in ResourceSlices where `model` is set, else in sysfs.
 struct ExpectedDevices {
   std::string model{};                   // as a driver publishes it: "NVIDIA H100 80GB HBM3"
   std::string driver{};                  // with `model`; "" = any
@@ -28,7 +28,7 @@ struct ExpectedFirmware {
   std::string files{};      // "class/infiniband/mlx5_*/fw_ver"; stars stand within one name
   std::string driver{};     // with `attribute`
   std::string attribute{};  // "firmwareVersion"
-  std::vector<std::string> versions{};  // any of these will do
+  std::vector<std::string> versions{};  // any of these is right
 };
 
 // The whole file.
@@ -41,7 +41,7 @@ inline constexpr std::size_t kExpectationsMax = 100;  // rows of each list
 inline constexpr std::size_t kExpectationBytesMax = 256 * 1024;
 
 // OK when `row`, of this or another file of an operator's, has a list under that name, or nothing.
-// Else InvalidArgument: what is no list reads as an empty one, and would pass without a look.
+// Else InvalidArgument: any other value would read as an empty list, and pass unchecked.
 Status CheckList(const Json& row, const char* name);
 
 // InvalidArgument names the first row that is wrong, and how it should be.

@@ -18,7 +18,7 @@ constexpr GateDefault kDefaults[] = {
     {"DRADeviceTaints", 36},
 };
 
-// By what was set, else by the version's default; nullopt when neither is known.
+// The explicit setting, else the version's default; nullopt when neither is known.
 std::optional<bool> IsOn(const Gates& gates, std::string_view name,
                          const std::optional<KubernetesVersion>& version) {
   if (const auto it = gates.values.find(std::string(name)); it != gates.values.end()) {
@@ -31,7 +31,7 @@ std::optional<bool> IsOn(const Gates& gates, std::string_view name,
   return std::nullopt;
 }
 
-// Off is what was read; a gate that nobody names is not known.
+// Only a gate that was read as off is a finding; one that is not mentioned is unknown.
 Outcome JudgeGate(const Seen<Gates>& gates, std::string_view name, Level when_off,
                   const std::optional<KubernetesVersion>& version) {
   if (!gates.ok()) return Unknown(gates.status());
@@ -62,7 +62,7 @@ Outcome JudgeKubeletHealth(const Observations& seen) {
 Outcome JudgeApiHealth(const Observations& seen) {
   return OfApi(seen, "ResourceHealthStatus", Level::kWarning);
 }
-// Depends on the gate before it.
+// Needs the gate before it.
 Outcome JudgeMessage(const Observations& seen) {
   return OfKubelet(seen, "ResourceHealthStatusMessage", Level::kWarning);
 }

@@ -6,12 +6,12 @@
 namespace galen::doctor {
 namespace {
 
-// What the kernel gives by itself; kind's and many vendors' guides ask for more, and say why.
+// The kernel's own default; guides of kind and many vendors ask for more.
 constexpr std::int64_t kInstancesLeast = 128;
 constexpr std::int64_t kWatchesLeast = 8192;
 constexpr double kFileTableFull = 0.9;
 
-// The agent's journal is rewritten at 16 MiB and needs as much again while that happens.
+// The agent's journal is rewritten at 16 MiB and needs twice that space meanwhile.
 constexpr std::uint64_t kFreeLeast = std::uint64_t{32} << 20;
 constexpr std::uint64_t kInodesLeast = 100;
 // evictionHard of a kubelet: nodefs.available<10%, nodefs.inodesFree<5%.
@@ -20,7 +20,7 @@ constexpr double kInodeShareLeast = 0.05;
 
 std::string Mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
-// cpu, memory and pids are those that the kubelet itself asks for.
+// cpu, memory and pids are those that the kubelet itself requires.
 Outcome JudgeCgroup(const Observations& seen) {
   if (!seen.host.cgroup.ok()) return Unknown(seen.host.cgroup.status());
   const CgroupSeen& cgroup = *seen.host.cgroup;
@@ -67,7 +67,7 @@ Outcome JudgeFileTable(const Observations& seen) {
   return full ? Bad(std::move(text)) : Healthy(std::move(text));
 }
 
-// STA_UNSYNC of adjtimex(2): set at boot, cleared by whoever keeps the time.
+// STA_UNSYNC of adjtimex(2): set at boot, cleared by a time service.
 Outcome JudgeTimeSync(const Observations& seen) {
   if (!seen.host.time_sync.ok()) return Unknown(seen.host.time_sync.status());
   const TimeSyncSeen& sync = *seen.host.time_sync;
@@ -75,14 +75,14 @@ Outcome JudgeTimeSync(const Observations& seen) {
   return Healthy("synchronised, at most " + ShownTime(sync.error_max) + " off");
 }
 
-// As far as it can be seen afterwards: by what the agent wrote.
+// Seen only afterwards, in what the agent wrote.
 Outcome JudgeJumps(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
   return Judged(Level::kWarning, seen.agent.journal->jumps);
 }
 
-// Judges each disk that could be looked at. One that is not there is not judged: an agent that
-// never ran has no directory.
+// Judges each disk that could be looked at. A missing directory is skipped: an agent that never ran
+// has none.
 template <typename Judgement>
 Outcome EachDisk(const Observations& seen, Judgement judge) {
   std::vector<std::string> bad, warned;
@@ -104,12 +104,12 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
   return judged == 0 ? Unknown(why) : Healthy(Counted(judged, "place"));
 }
 
-// 1 where there is no whole: a file system without a limit is never full.
+// 1 for a total of zero: a file system without a limit is never full.
 double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Bytes for what must still be written, a share for when the kubelet starts to evict.
+// An absolute number for writes that must still succeed, and the share at which the kubelet evicts.
 Outcome JudgeSpace(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     const double share = Share(disk.free_bytes, disk.bytes);
@@ -119,10 +119,10 @@ Outcome JudgeSpace(const Observations& seen) {
   });
 }
 
-// As with space: a number for what must still be made, a share for evictions.
+// As for space: a number for files that must still be made, and the share for evictions.
 Outcome JudgeInodes(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
-    // btrfs and others make inodes as they are needed.
+    // btrfs and others make inodes on demand.
     if (disk.inodes == 0) return Healthy();
     const double share = Share(disk.free_inodes, disk.inodes);
     std::string text =
@@ -132,7 +132,7 @@ Outcome JudgeInodes(const Observations& seen) {
   });
 }
 
-// By mount and rights; nothing is written to find out.
+// By mount options and rights; nothing is written as a test.
 Outcome JudgeWritable(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     return disk.writable.ok() ? Healthy() : Bad(Shown(disk.writable.message()));

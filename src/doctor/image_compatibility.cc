@@ -77,13 +77,13 @@ Fit CompareNumbers(const FeatureExpression& expression, const std::string& value
   return FitOf(*left > right[0] && *left < right[1]);
 }
 
-// `value` is the element's; nullopt: the feature is known and does not have it.
+// `value` is the element's value; nullopt: the feature is known and lacks it.
 Fit Evaluate(const FeatureExpression& expression, const std::optional<std::string>& value) {
   const std::string& op = expression.op;
   if (std::ranges::find(kOperators, op) == kOperators.end()) return Fit::kUnknown;
   if (op == "Exists") return FitOf(value.has_value());
   if (op == "DoesNotExist") return FitOf(!value.has_value());
-  // Every other operator needs a value: NFD takes an absent one for no match, NotIn included.
+  // Every other operator needs a value: for NFD a missing one does not match, even with NotIn.
   if (!value) return Fit::kNo;
   const bool listed = std::ranges::find(expression.values, *value) != expression.values.end();
   if (op == "In") return FitOf(listed);
@@ -113,7 +113,7 @@ std::optional<std::string> Find(const std::map<std::string, std::string>& values
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
-// All expressions have to hold of one and the same device.
+// All expressions have to hold for one and the same device.
 Fit FitOfInstances(const FeatureTerm& term,
                    const std::vector<std::map<std::string, std::string>>& instances) {
   Fit any = Fit::kNo;
@@ -142,7 +142,7 @@ Fit FitOf(const FeatureTerm& term, const NodeFeatures& node) {
     if (attributes != node.attributes.end()) {
       one = Evaluate(expression, Find(attributes->second, expression.element));
     } else if (flags != node.flags.end()) {
-      // A flag has no value: only that it is there can be asked.
+      // A flag has no value: an expression can only ask whether it exists.
       const bool there = flags->second.contains(expression.element);
       one = Evaluate(expression, there ? std::optional<std::string>("") : std::nullopt);
     } else {

@@ -1,6 +1,6 @@
 // What a container image needs of its node, as Node Feature Discovery's compatibility artifact says
 // it (version v1alpha1: kubernetes-sigs/node-feature-discovery, docs/usage/image-compatibility.md),
-// held against what is known of a node. Values; pure.
+// compared with what is known of a node. Values; pure.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ inline constexpr std::size_t kCompatibilityBytesMax = 256 * 1024;
 // InvalidArgument when it is no such document or of another version.
 StatusOr<std::vector<CompatibilitySet>> ReadCompatibility(std::string_view text);
 
-// What is known of a node's features. A feature that is not here was not looked at.
+// The known features of a node. A feature that is missing here was not looked at.
 struct NodeFeatures {
   // "kernel.version" → "major" → "6".
   std::map<std::string, std::map<std::string, std::string>> attributes{};
@@ -57,11 +57,11 @@ struct NodeFeatures {
   std::map<std::string, std::string> labels{};
 };
 
-// In this order: all of several is the least of them, any of several the greatest.
+// Ordered: all of several is the minimum, any of several the maximum.
 enum class Fit { kNo, kUnknown, kYes };
 
-// Whether the node has what a set needs; `why` names the first rule that it does not fit, or of
-// which it is not known.
+// Whether the node meets a set; `why` names the first rule that it does not meet, or for which that
+// is unknown.
 struct Fitting {
   Fit fit = Fit::kUnknown;
   std::string why{};

@@ -10,7 +10,7 @@ namespace {
 constexpr int kDraSince = 34;
 // kubernetes.io/releases/version-skew-policy: a kubelet may be three minors older.
 constexpr int kSkewMax = 3;
-// The gate SystemdWatchdog is on since 1.32; before that nobody answers systemd.
+// The gate SystemdWatchdog is on since 1.32; earlier kubelets do not answer systemd.
 constexpr int kWatchdogSince = 32;
 // A kubelet's health check may take some seconds on a busy node.
 constexpr Duration kWatchdogLeast = std::chrono::seconds(10);
@@ -30,7 +30,7 @@ Outcome JudgeReady(const Observations& seen) {
                          Shown(ready->message)));
 }
 
-// By the API server's clock, by which others judge the node, too.
+// By the API server's clock, which others use to judge the node, too.
 Outcome JudgeLease(const Observations& seen) {
   const Seen<LeaseSeen>& lease = seen.api.lease;
   if (!lease.ok()) {
@@ -60,7 +60,7 @@ Outcome JudgeVersion(const Observations& seen) {
   return fits ? Healthy(std::move(text)) : Bad(std::move(text));
 }
 
-// By the process's environment: what systemd really gave it, whatever unit files say.
+// From the process's environment: what systemd really set, whatever unit files say.
 Outcome JudgeWatchdog(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
   const Seen<std::optional<Duration>>& watchdog = seen.kubelet.process->watchdog;
@@ -74,7 +74,7 @@ Outcome JudgeWatchdog(const Observations& seen) {
   return **watchdog < kWatchdogLeast ? Bad(std::move(text)) : Healthy(std::move(text));
 }
 
-// Go raises the soft limit to the hard one at its start, so this is the hard one in truth.
+// Go raises the soft limit to the hard one at its start, so this is the hard limit.
 Outcome JudgeKubeletOpenFiles(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
   const Seen<std::optional<std::int64_t>>& limit = seen.kubelet.process->open_files;
@@ -85,7 +85,8 @@ Outcome JudgeKubeletOpenFiles(const Observations& seen) {
   return *limit >= kKubeletFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
-// Only a file that was read and is broken is bad: who may not read it learns nothing.
+// Only a file that was read and is broken is a finding: without the right to read it, nothing is
+// known.
 Outcome JudgeCheckpoint(const Observations& seen) {
   const auto& prepared = seen.kubelet.prepared;
   if (prepared.ok()) return Healthy(Counted(prepared->size(), "prepared claim"));

@@ -1,5 +1,5 @@
-// What was seen of one node: values only, so that every check is a judgement that can be made again
-// from them, without the node. What could not be looked at says why.
+// What was observed on one node: values only, so that every check can be made again from them,
+// without the node. Each value that could not be read carries the reason.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace galen::doctor {
 
-// In a reason why something could not be looked at: the API server refused it to doctor's account.
+// The beginning of a reason: the API server refused doctor's account.
 inline constexpr std::string_view kMissingRight = "missing right: ";
 
-// Begins as "not looked at". What could not be read is neither good nor bad: a check that needs it
-// says Unknown and gives the status' sentence as its reason. A value; no I/O.
+// Begins as "not looked at". An unread value is neither good nor bad: a check that needs it is
+// Unknown, with the status's text as its reason. A value; no I/O.
 template <typename T>
 class Seen : public StatusOr<T> {
  public:
@@ -35,7 +35,7 @@ class Seen : public StatusOr<T> {
   Seen(StatusOr<T> answer) : StatusOr<T>(std::move(answer)) {}  // NOLINT
 };
 
-// What a plugin answers to GetInfo.
+// A plugin's answer to GetInfo.
 struct PluginInfo {
   std::string type, name, endpoint;
   std::vector<std::string> versions;
@@ -45,6 +45,7 @@ struct PluginInfo {
 
 // One name in the kubelet's plugin registry.
 struct RegistryEntry {
+  // What the name stands for.
   enum class Kind { kSocket, kFile, kSymlink, kOther };
   std::string path;
   Kind kind = Kind::kSocket;
@@ -53,7 +54,7 @@ struct RegistryEntry {
   // Only for sockets that are not hidden.
   Status connected;
   Seen<PluginInfo> info;
-  Seen<bool> endpoint_listens;  // never false: an error says why nobody could be reached
+  Seen<bool> endpoint_listens;  // never false: an error says why it could not be reached
 
   // Where the plugin serves; the registration socket itself when it names none.
   const std::string& endpoint() const;
@@ -65,12 +66,12 @@ struct RegistryEntry {
 struct Gates {
   std::map<std::string, bool> values;
   std::string source;  // where they were read
-  // All that may be known of that program; else only what somebody set, and the rest is as its
-  // version has it.
+  // Whether every gate of the program is listed; else only those that somebody set, and the rest
+  // have the version's defaults.
   bool complete = false;
 };
 
-// The kubelet's process, by /proc.
+// The kubelet's process, read from /proc.
 struct KubeletProcess {
   std::int64_t pid = 0;
   std::vector<std::string> arguments;
@@ -79,7 +80,7 @@ struct KubeletProcess {
   Seen<WallTime> started;
 };
 
-// A claim that the kubelet has had prepared, by its checkpoint.
+// A claim that the kubelet has had prepared, from its checkpoint.
 struct CheckpointedClaim {
   ObjectKey key;
   std::string uid;
@@ -87,10 +88,10 @@ struct CheckpointedClaim {
   std::set<std::string> cdi_ids;
 };
 
-// A registration socket as the kubelet's plugin manager has it.
+// A registration socket in the kubelet's plugin manager.
 struct PluginState {
   bool wanted = false;      // the kubelet has found it
-  bool registered = false;  // and registered it
+  bool registered = false;  // and has registered it
 };
 
 // The kubelet: its process, its settings and what it keeps on disk.
@@ -161,10 +162,10 @@ struct PodSeen {
 
 // A DaemonSet: how it replaces its Pods, and how far it is.
 struct DaemonSetSeen {
-  bool by_hand = false;       // updateStrategy OnDelete: somebody deletes each Pod
+  bool by_hand = false;       // updateStrategy OnDelete: a person deletes each Pod
   std::string at_once = "1";  // else rollingUpdate.maxUnavailable: "1", "10%"
-  std::int64_t nodes = 0;     // that should run one of its Pods
-  std::int64_t updated = 0;   // of these, with the present version
+  std::int64_t nodes = 0;     // that should run its Pod
+  std::int64_t updated = 0;   // those of them with the present version
 };
 
 // A ResourceClaim, wherever it is allocated.
@@ -173,7 +174,7 @@ struct ClaimSeen {
   bool here = false;  // allocated to this node alone
 };
 
-// What is left of a slice once only its place is of interest.
+// The part of a slice that says where it belongs.
 struct SlicePlace {
   std::string name, driver, node, pool;
   std::int64_t generation = 0;
@@ -190,7 +191,7 @@ struct AccessSeen {
   Seen<bool> allowed;
 };
 
-// NotFound of an object means that the API server says so.
+// NotFound for an object means that the API server has none.
 struct ApiSeen {
   std::string server;
   Seen<KubernetesVersion> version;
@@ -203,18 +204,18 @@ struct ApiSeen {
   Seen<std::vector<SlicePlace>> all_slices;
   Seen<std::set<std::string>> nodes;
   Seen<std::vector<PodSeen>> pods;  // of this node
-  // To which drivers and agents among these Pods belong, by "namespace/name".
+  // The DaemonSets of drivers and agents among these Pods, by "namespace/name".
   std::map<std::string, Seen<DaemonSetSeen>> daemon_sets;
   Seen<std::vector<ClaimSeen>> claims;
-  // Pods by UID that claims are reserved for and that are not on this node: whether they are there.
+  // Whether Pods that claims are reserved for and that are not on this node exist, by UID.
   std::map<std::string, Seen<bool>> far_pods;
   Seen<bool> health_served;  // NotFound: NodeDeviceHealth is not defined
   Seen<NodeHealthSeen> health;
-  std::string access_of;  // whose rights they are, as a phrase
+  std::string access_of;  // whose rights these are, as a phrase
   std::vector<AccessSeen> access;
 };
 
-// What the agent says of itself over its socket.
+// The agent's own status, from its socket.
 struct AgentStatusSeen {
   std::string version, node, role;
   std::vector<std::string> troubles;
@@ -228,28 +229,28 @@ struct AgentDriver {
   std::string registration_socket;  // as the agent sees it; "" = it does not say
 };
 
-// What the agent's journal says of its own past.
+// What the agent's journal shows of its past.
 struct JournalSeen {
   std::vector<std::string> quarantined;  // files that were set aside
   std::vector<std::string> jumps;        // of the clock, a sentence each
 };
 
-// The agent, by its socket and its files.
+// The agent: its socket and its files.
 struct AgentSeen {
   std::string socket;
   Seen<AgentStatusSeen> status;
   Seen<std::vector<AgentDriver>> drivers;
-  // For whom programs say how devices are without being their driver, as `drivers` was answered.
+  // Drivers that have a health source, from the same answer as `drivers`.
   std::vector<std::string> health_sources;
   Seen<JournalSeen> journal;
   Seen<std::optional<std::int64_t>> open_files;  // RLIMIT_NOFILE, the soft limit; nullopt: none
 };
 
-// A place where somebody must be able to write.
+// A directory that a component must be able to write to.
 struct DiskSeen {
   std::string path;
   std::string of;  // whose it is: "galen-agent", "the kubelet"
-  Status looked;   // else: why it could not be looked at; NotFound: not there
+  Status looked;   // OK, or why it could not be looked at; NotFound: it does not exist
   std::uint64_t free_bytes = 0, bytes = 0;
   std::uint64_t free_inodes = 0, inodes = 0;  // 0 inodes: the file system has no such limit
   Status writable;
@@ -257,7 +258,7 @@ struct DiskSeen {
 
 // The control groups of this machine.
 struct CgroupSeen {
-  bool unified = false;  // version 2 alone
+  bool unified = false;  // only version 2
   std::set<std::string> controllers;
 };
 
@@ -272,13 +273,13 @@ struct FileTableSeen {
   std::int64_t used = 0, max = 0;
 };
 
-// Whether the kernel's clock is kept in step, and its greatest error (adjtimex(2)).
+// Whether the kernel's clock is synchronised, and its largest error (adjtimex(2)).
 struct TimeSyncSeen {
   bool synchronised = false;
   Duration error_max{};
 };
 
-// The process that runs containers for the kubelet.
+// The container runtime's process.
 struct RuntimeSeen {
   std::string name;  // "containerd"
   WallTime started{};
@@ -328,21 +329,21 @@ struct FirmwareSeen {
   Seen<std::string> version;
 };
 
-// What the operator expects of this node, and what sysfs has of it.
+// What the operator expects of this node, and what sysfs shows.
 struct ExpectedSeen {
-  Expectations wanted;  // empty: nothing is expected
+  Expectations wanted;  // empty: no expectations
   // Addresses by vendor and device ("10de:2330"), of all PCI devices.
   Seen<std::map<std::string, std::set<std::string>>> pci;
   std::map<std::string, std::vector<FirmwareSeen>> firmware;  // by ExpectedFirmware::files
 };
 
-// What an image needs, and what this machine shows of the features of nodes.
+// What an image needs, and the features that this machine shows.
 struct ImageSeen {
-  std::vector<CompatibilitySet> needs;  // empty: no image is asked about
-  NodeFeatures features;                // without labels: those are the API server's
+  std::vector<CompatibilitySet> needs;  // empty: no image was given
+  NodeFeatures features;                // without labels, which come from the API server
 };
 
-// All that was seen of one node.
+// All observations of one node.
 struct Observations {
   std::string node;
   std::string kubelet_root;
@@ -356,14 +357,14 @@ struct Observations {
   Seen<ExpectedSeen> expected;
   Seen<ImageSeen> image;
 
-  // The API server's time, as far as it is known; else this machine's.
+  // The API server's time, if known; else this machine's.
   WallTime ApiNow() const;
-  // The kubelet's version by its Node object.
+  // The kubelet's version from its Node object.
   std::optional<KubernetesVersion> KubeletVersion() const;
   // Drivers of the registry that answered.
   std::vector<const RegistryEntry*> Drivers() const;
-  // OK when each plugin that is there said who it is; else the first that hangs. It may be the
-  // driver that seems to be missing.
+  // OK when every plugin answered; else names the first that hangs, since it may be the driver that
+  // seems to be missing.
   Status AllAnswered() const;
   // Names of drivers whose endpoint can be reached now.
   std::set<std::string> LiveDrivers() const;

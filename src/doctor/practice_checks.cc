@@ -1,6 +1,6 @@
-// What keeps devices in use on a node that works today, after the Kubernetes blog's "Navigating
-// Failures in Pods With Devices": nothing here is broken, so each finding is a warning. That the
-// plugins themselves are well is judged by driver_checks.cc.
+// Practices that keep devices in use on a node that works today, after the Kubernetes blog's
+// "Navigating Failures in Pods With Devices": nothing here is broken, so each finding is a warning.
+// That the plugins themselves are well is judged by driver_checks.cc.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -11,12 +11,12 @@
 namespace galen::doctor {
 namespace {
 
-// system-cluster-critical, the lower of the two classes that Kubernetes makes itself.
+// system-cluster-critical, the lower of the two classes that Kubernetes defines itself.
 constexpr std::int64_t kCriticalPriority = 2'000'000'000;
-// What the API server gives a Pod that says nothing itself (DefaultTolerationSeconds).
+// What the API server sets for a Pod without its own tolerations (DefaultTolerationSeconds).
 constexpr Duration kTolerationLeast = std::chrono::seconds(300);
 // As long as the cluster waits for a node that is not ready; a Pod that saves a large state may
-// need more, and its owner knows.
+// need more, which its owner knows.
 constexpr Duration kGraceMost = std::chrono::minutes(5);
 // An installer that builds a kernel module takes some minutes.
 constexpr Duration kInstallsWithin = std::chrono::minutes(15);
@@ -25,7 +25,7 @@ constexpr Duration kStartSlack = std::chrono::seconds(2);
 // Shares of a minute, in percent. A kubelet's probes have a second by default: when all work waits
 // a tenth of the time for memory or a third for disks, answers take longer than that now and then.
 constexpr double kCpuPressureMost = 80, kMemoryPressureMost = 10, kIoPressureMost = 33;
-// A version that breaks devices is then seen before a second tenth of the nodes has it.
+// A version that breaks devices is then noticed before a second tenth of the nodes has it.
 constexpr std::int64_t kAtOncePercentMost = 10;
 
 std::string NameOf(const PodSeen& pod) {
@@ -49,7 +49,7 @@ Outcome EachPod(const Observations& seen, Counts counts, Fault fault) {
   return Judged(Level::kWarning, found, Counted(counted, "Pod"));
 }
 
-// A restart while Pods hold devices is met by each of them.
+// A restart while Pods hold devices affects each of them.
 Outcome JudgeStarts(const Observations& seen) {
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
@@ -95,7 +95,7 @@ Outcome JudgePressure(const Observations& seen) {
   return high ? Warning(std::move(text)) : Healthy(std::move(text));
 }
 
-// Zero: the taint removes the Pod at once. A toleration of every taint counts for each.
+// Zero: the taint removes the Pod at once. A toleration of every taint counts for each one.
 Duration Tolerates(const PodSeen& pod, std::string_view taint) {
   Duration most = Duration::zero();
   for (const TolerationSeen& toleration : pod.tolerations) {
@@ -126,7 +126,7 @@ Outcome JudgeGrace(const Observations& seen) {
   });
 }
 
-// What a container that does not run waits for, where that will not pass by itself.
+// The reason why a container does not run, if it will not pass by itself.
 std::string StuckOn(const std::vector<kube::ContainerStatus>& statuses) {
   for (const kube::ContainerStatus& status : statuses) {
     const bool passes = status.running || status.reason.empty() || status.reason == "Completed" ||
@@ -150,7 +150,8 @@ Outcome JudgeInstallers(const Observations& seen) {
   });
 }
 
-// Judges each DaemonSet of drivers and agents; one that could not be read makes the rest no better.
+// Judges each DaemonSet of drivers and agents; one that could not be read makes the result no
+// better.
 template <typename Fault>
 Outcome EachDaemonSet(const Observations& seen, Fault fault) {
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
@@ -175,7 +176,7 @@ Outcome JudgeRollout(const Observations& seen) {
   });
 }
 
-// "1" is the least there is; more counts by its share of the nodes.
+// "1" is the least possible; more is judged by its share of the nodes.
 bool IsCareful(const DaemonSetSeen& set) {
   std::int64_t number = 0;
   const char* end = set.at_once.data() + set.at_once.size();

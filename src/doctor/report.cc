@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kIndent = 10;        // of the lines below a result's first
 constexpr std::size_t kColumnsLeast = 40;  // narrower terminals get long lines
-// As in a Pod of the agent, whose account has the agent's rights and no others.
+// For a refusal in an agent's Pod, whose account has only the agent's rights.
 constexpr std::string_view kRefusedAdvice =
     "deploy/galen.yaml gives the agent's account only what the agent itself needs. For the other "
     "rights name a kubeconfig of an account that may read these objects, by --kubeconfig.";
 
-// `text` broken into lines of `columns`; all but the first begin with `indent` spaces. `used` is
-// what the first line holds already.
+// Breaks `text` into lines of `columns`; all but the first begin with `indent` spaces. `used` is
+// the filled part of the first line.
 std::string Wrapped(std::string_view text, std::size_t used, std::size_t indent,
                     std::size_t columns) {
   if (columns < kColumnsLeast) return std::string(text);
@@ -65,7 +65,7 @@ std::string OneLine(const CheckResult& result, const TextOptions& options) {
                      Wrapped(text, kColumn, kColumn, options.columns));
 }
 
-// What is healthy, a line each.
+// The healthy checks, a line each.
 std::string HealthySection(const Report& report, const TextOptions& options) {
   std::string text;
   for (const CheckResult& result : report.results) {

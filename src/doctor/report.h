@@ -1,4 +1,4 @@
-// What an examination found, as people and machines read it. Pure.
+// What an examination found, as text, JSON and JUnit XML. Pure.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ checks::Tally Count(const Report& report);
 
 // How the report is written for people.
 struct TextOptions {
-  bool wide = false;        // what is healthy, too, a line each
-  std::size_t columns = 0;  // lines are wrapped to it; 0 = as long as they are
+  bool wide = false;        // also lists healthy checks, a line each
+  std::size_t columns = 0;  // the width for wrapping; 0 = no wrapping
 };
-// Bad first, then warnings, each with what was seen, what it means and what to do; then what could
-// not be looked at, and the tally.
+// Bad first, then warnings, each with what was observed, what it means and what to do; then what
+// could not be looked at, and the totals.
 std::string TextReport(const Report& report, const TextOptions& options);
 // {"node", "kubeletRoot", "time", "checks": [{"id", "group", "verdict", "severity", "expected",
 // "seen", "means", "advice"}], "summary": {"bad", "warning", "unknown", "healthy"}}

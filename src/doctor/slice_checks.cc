@@ -11,10 +11,11 @@ namespace {
 
 using PoolKey = std::pair<std::string, std::string>;  // driver, pool
 
-// What the slices of one pool of this node say.
+// The slices of one pool of this node.
 struct Pool {
   std::int64_t newest = 0;
-  std::int64_t promised = 0;          // slices of the newest generation, as its slices say
+  // number of slices in the newest generation, as its slices give it
+  std::int64_t promised = 0;
   std::vector<std::string> outdated;  // names of slices of older generations
 };
 
@@ -35,12 +36,12 @@ std::map<PoolKey, Pool> PoolsOf(const std::vector<kube::ResourceSlice>& slices) 
   return pools;
 }
 
-// A pool is known by its driver, too: two drivers may both name theirs after the node.
+// A pool is identified with its driver: two drivers may both name theirs after the node.
 std::string Named(const PoolKey& key) {
   return fmt::format("pool {} of {}", Shown(key.second), Shown(key.first));
 }
 
-// Whether the registry was read whole; else the reason that it was not.
+// OK if the registry was read completely; else the reason.
 Status RegistryRead(const Observations& seen) {
   if (!seen.registry.ok()) return seen.registry.status();
   for (const RegistryEntry& entry : *seen.registry) {
@@ -49,7 +50,7 @@ Status RegistryRead(const Observations& seen) {
   return OkStatus();
 }
 
-// A driver that serves and publishes nothing looks well from its own socket.
+// A driver that serves but publishes nothing looks healthy on its own socket.
 Outcome JudgeMissingSlices(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
@@ -63,15 +64,14 @@ Outcome JudgeMissingSlices(const Observations& seen) {
   }
   std::vector<std::string> found;
   for (const std::string& driver : seen.LiveDrivers()) {
-    // All of its devices may go that way.
+    // The driver may offer all its devices there.
     if (seen.kubelet.device_plugins.contains(driver)) continue;
     if (!publishing.contains(driver)) found.push_back(Shown(driver) + " has no ResourceSlice here");
   }
   return Judged(Level::kBad, found, Counted(seen.api.slices->size(), "slice"));
 }
 
-// Whoever lost its last socket is gone for the scheduler only after the kubelet has wiped its
-// slices.
+// For the scheduler a driver without sockets is gone only after the kubelet has wiped its slices.
 Outcome JudgeOrphaned(const Observations& seen) {
   if (const Status read = RegistryRead(seen); !read.ok()) return Unknown(read);
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
@@ -107,7 +107,7 @@ std::int64_t CountOf(const Observations& seen, const PoolKey& key, std::int64_t 
   return std::ranges::count_if(*seen.api.slices, counts);
 }
 
-// Counted by what the newest slices promise, since one of them may be the one that is missing.
+// Compared with the number in the newest slices, since one of them may be missing.
 Outcome JudgeComplete(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   std::vector<std::string> found;
@@ -121,7 +121,7 @@ Outcome JudgeComplete(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(PoolsOf(*seen.api.slices).size(), "pool"));
 }
 
-// The API server checks names within a slice; nobody but the scheduler looks across slices.
+// The API server checks names within a slice; only the scheduler compares across slices.
 Outcome JudgeDuplicateSliceDevices(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   const std::map<PoolKey, Pool> pools = PoolsOf(*seen.api.slices);
@@ -139,7 +139,7 @@ Outcome JudgeDuplicateSliceDevices(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(pools.size(), "pool"));
 }
 
-// The one check of other nodes: their own doctor cannot run any more.
+// The only check of other nodes: their own doctor cannot run any more.
 Outcome JudgeNodeGone(const Observations& seen) {
   if (!seen.api.all_slices.ok()) return Unknown(seen.api.all_slices.status());
   if (!seen.api.nodes.ok()) return Unknown(seen.api.nodes.status());

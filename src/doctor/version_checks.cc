@@ -9,8 +9,8 @@
 namespace galen::doctor {
 namespace {
 
-// A module without libraries is a node whose driver is installed where we do not look; libraries
-// without a module are a node on which nothing has needed a GPU yet, or none is there.
+// A module without libraries: the driver is installed where we do not look. Libraries without a
+// module: nothing has needed a GPU yet, or there is none.
 Outcome JudgeNvidia(const Observations& seen) {
   if (!seen.host.nvidia.ok()) return Unknown(seen.host.nvidia.status());
   const NvidiaSeen& nvidia = *seen.host.nvidia;
@@ -28,13 +28,13 @@ Outcome JudgeNvidia(const Observations& seen) {
   return nvidia.libraries.size() == 1 ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
-// Whose devices they are, as a phrase.
+// How the expected devices are called, as a phrase.
 std::string PhraseOf(const ExpectedDevices& wanted) {
   if (!wanted.pci.empty()) return "PCI devices " + Shown(wanted.pci);
   return Shown(wanted.model) + (wanted.driver.empty() ? "" : " of " + Shown(wanted.driver));
 }
 
-// Names those addresses at which a device was to be and is none.
+// Names the addresses at which a device was expected and is missing.
 std::string MissingOf(const ExpectedDevices& wanted, const std::set<std::string>& there) {
   std::vector<std::string> missing;
   for (const std::string& address : wanted.addresses) {
@@ -57,7 +57,7 @@ std::size_t CountPublished(const std::vector<kube::ResourceSlice>& slices,
   return names.size();
 }
 
-// One row. What could not be looked at is unknown, whatever is expected.
+// Judges one row. Unknown if it could not be looked at, whatever is expected.
 Outcome JudgeRow(const Observations& seen, const ExpectedDevices& wanted) {
   std::size_t count = 0;
   std::string missing;
@@ -78,7 +78,7 @@ Outcome JudgeRow(const Observations& seen, const ExpectedDevices& wanted) {
   return count > expected ? Warning(std::move(text)) : Healthy(std::move(text));
 }
 
-// The worst level of all rows, with the sentences of that level.
+// The worst level of all rows, with that level's sentences.
 Outcome WorstOf(const std::vector<Outcome>& outcomes) {
   Level worst = Level::kGood;
   std::vector<std::string> said;
@@ -109,7 +109,7 @@ Outcome JudgeFirmwareVersion(const ExpectedFirmware& wanted, const std::string& 
                              Shown(fmt::format("{}", fmt::join(wanted.versions, " or ")))));
 }
 
-// A version attribute and a text compare alike.
+// A version attribute and a text are compared alike.
 std::string TextOf(const kube::AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* version = std::get_if<kube::Version>(&value)) return version->text;
@@ -156,7 +156,7 @@ Outcome JudgeFirmware(const Observations& seen) {
   return outcomes.empty() ? Healthy(kNothingExpected) : WorstOf(outcomes);
 }
 
-// An image fits where one of its sets does: with several it says what will do instead.
+// An image fits if one of its sets does: several sets are alternatives.
 Outcome JudgeImage(const Observations& seen) {
   if (!seen.image.ok()) return Unknown(seen.image.status());
   if (seen.image->needs.empty()) {

@@ -26,7 +26,7 @@ std::string NameOf(probes::CommandReport::State state) {
   GALEN_UNREACHABLE();
 }
 
-// A simulator shows such a sign itself, which holds unless a check said something.
+// A simulator shows such a sign itself, which counts unless a check reported one.
 void AddResults(std::vector<probes::Sign> results, std::vector<probes::Sign>& shown) {
   std::set<std::string> own;
   for (const probes::Sign& sign : shown) {

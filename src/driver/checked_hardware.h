@@ -1,5 +1,5 @@
-// Any hardware, and beside it the commands and exporters that a table of rules names for its
-// devices, and what active checks left of them.
+// Wraps any hardware, and adds the commands and exporters that a table of rules names for its
+// devices, and the results of active checks (`galen check`).
 #pragma once
 
 #include <functional>
@@ -19,19 +19,20 @@
 
 namespace galen::device_driver {
 
-// What placeholders stand for on this device: its name and those of its attributes that
+// The values of placeholders for this device: its name and those of its attributes that
 // kPlaceholders asks for ("pci" is resource.kubernetes.io/pciBusID).
 probes::CheckedDevice CheckedDeviceOf(const Device& device);
 
-// Shows what its hardware shows, and what commands and exporters say. Belongs to its loop.
+// Shows the hardware's own signs together with those of commands and exporters. Belongs to its
+// loop.
 class CheckedHardware final : public Hardware, public sdk::CheckSource {
  public:
-  // What checks are made by.
+  // What checks need.
   struct Parts {
     std::unique_ptr<probes::CommandRunner> runner;
-    std::function<std::unique_ptr<DiskQueue>()> make_queue;  // the thread of an exporter
+    std::function<std::unique_ptr<DiskQueue>()> make_queue;  // makes the thread for an exporter
     probes::ExporterFetch fetch;
-    // What active checks left; null: nobody looks.
+    // The results of active checks; null: they are not read.
     std::unique_ptr<probes::CheckResults> results;
   };
 
@@ -45,8 +46,8 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
     return hardware_->CanPrepare(device);
   }
   Status Start(HardwareEvents& events) override;
-  // An error of the hardware is passed on, since it is about all devices; checks are made all the
-  // same, and their signs come with the next look that succeeds.
+  // An error of the hardware is passed on, since it is about all devices; checks still run, and
+  // their signs come with the next successful look.
   StatusOr<std::vector<probes::Sign>> Observe() override;
   bool may_hang() const override { return hardware_->may_hang(); }
   std::vector<sdk::CheckReport> Checks() const override;

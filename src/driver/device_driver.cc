@@ -14,7 +14,7 @@
 namespace galen::device_driver {
 namespace {
 
-// "" where it has no such text.
+// "" if the attribute is missing or no text.
 std::string TextOf(const Device& device, const std::string& attribute) {
   const auto found = device.attributes.find(attribute);
   const auto* text =
@@ -40,7 +40,7 @@ std::map<std::string, std::string> WholesOf(const Inventory& devices) {
   return wholes;
 }
 
-// Whether one of that name was there, and was another: a MIG instance that is made anew between two
+// Whether `before` had another device of that name: a MIG instance that is made anew between two
 // looks gets the name of the one that was destroyed.
 bool IsAnother(const Device& device, const Inventory& before) {
   const auto old = std::ranges::find(before, device.name, &Device::name);
@@ -81,7 +81,7 @@ Status DeviceDriver::Start() {
   if (devices_ && devices_->empty() && !asked_for_.empty())
     edges_.log.Warning("nothing on this machine is such a device", {{"asked_for", asked_for_}});
   if (watch_) watch_->Start();
-  // After the inventory: what hardware says of a device must find it known.
+  // After the inventory: the hardware's signs must be about known devices.
   return hardware_.Start(events_);
 }
 
@@ -113,8 +113,8 @@ void DeviceDriver::LookSoon() {
   calls_.health_changed();
 }
 
-// A sign that came by itself says all of its device: reading hundreds of others first would only
-// make it late.
+// A sign that the hardware reported by itself is complete for its device: reading hundreds of
+// others first would only delay it.
 bool DeviceDriver::TakeLook() {
   const Time now = edges_.loop.Now();
   const bool only_reports = std::exchange(report_due_, false) && !look_due_ && now < next_look_;
@@ -126,7 +126,7 @@ bool DeviceDriver::TakeLook() {
 
 void DeviceDriver::LookAtAll() {
   const Status inventory = TakeInventory();
-  // Devices that cannot even be counted cannot be trusted: all become Unknown with the reason.
+  // If devices cannot even be listed, none can be trusted: all become Unknown with the reason.
   judge_.Observe(inventory.ok() ? hardware_.Observe()
                                 : StatusOr<std::vector<probes::Sign>>(inventory));
 }
@@ -134,14 +134,14 @@ void DeviceDriver::LookAtAll() {
 void DeviceDriver::Report(HealthWriter& writer) {
   if (TakeLook()) LookAtAll();
   judge_.Report(writer);
-  // The devices were found right and a taint of ours is; a fault here would be our own.
+  // The devices were valid and our taints are too; a fault here would be ours.
   if (devices_) GALEN_CHECK(Offer().ok());
 }
 
 Status DeviceDriver::TakeInventory() {
   ASSIGN_OR_RETURN(Inventory devices, hardware_.Devices());
   if (devices == devices_) return OkStatus();
-  // Refused as a whole before a part of it is published.
+  // Checked as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
   std::vector<std::string> names, same;
   std::map<std::string, std::string> models;
@@ -150,7 +150,7 @@ Status DeviceDriver::TakeInventory() {
     if (!devices_ || !IsAnother(device, *devices_)) same.push_back(device.name);
     models[device.name] = TextOf(device, "model");
   }
-  // Without what was found of those that had their names.
+  // Findings of earlier devices with the same names are dropped first.
   if (same.size() < names.size()) judge_.SetDevices(same);
   judge_.SetDevices(names);
   judge_.SetModels(models, WholesOf(devices));

@@ -1,4 +1,5 @@
-// What every kind of galen-driver does alike: its health judged, and given to the SDK.
+// The part that every kind of galen-driver shares: judges the devices' health, and passes it to the
+// SDK.
 #pragma once
 
 #include <functional>
@@ -19,19 +20,19 @@
 
 namespace galen::device_driver {
 
-// ---- What the scheduler learns of a device's health: taints, attributes, or that it is offered at
-// all.
+// ---- How health appears in ResourceSlices: as taints, as attributes, or by leaving the device
+// out.
 
-// How a device is, as a text: "Healthy", "Degraded", "Unhealthy" or "Unknown".
+// A device's health as text: "Healthy", "Degraded", "Unhealthy" or "Unknown".
 inline constexpr std::string_view kHealthAttribute = "galen.dev/health";
-// What is lost of a device's capability, in per cent: 0 of Healthy and Unknown ones (Unknown is
-// never taken for bad), 1 to 99 of Degraded, 100 of Unhealthy ones. Every device has it, since a
-// CEL expression that asks for an attribute that is not there selects nothing.
+// How much of a device's capability is lost, in per cent: 0 for Healthy and Unknown devices
+// (Unknown does not count as broken), 1 to 99 for Degraded, 100 for Unhealthy ones. Every device
+// has it, since a CEL expression on a missing attribute selects nothing.
 inline constexpr std::string_view kDegradedAttribute = "galen.dev/degraded";
 
-// What is made of health in the ResourceSlices; nothing unless asked for.
+// How health changes the ResourceSlices; by default not at all.
 struct OfferPolicy {
-  std::string driver = {};  // taints are named below it
+  std::string driver = {};  // the prefix of taint keys
   std::optional<Taint::Effect> taint_unhealthy = {};
   std::optional<Taint::Effect> taint_degraded = {};
   Device::Offered unhealthy = Device::Offered::kAlways;
@@ -46,51 +47,53 @@ struct OfferPolicy {
 // REQUIRES: Validate(config) is OK.
 OfferPolicy OfferPolicyOf(const DriverConfig& config);
 
-// `devices` as they are to be published while their health is that of `verdicts`, by name; one that
-// is not there is Unknown. Pure.
+// `devices` as they are published with this health, by name; a device without a verdict is Unknown.
+// Pure.
 Inventory OfferedWith(const OfferPolicy& policy, Inventory devices,
                       const std::map<std::string, DeviceHealth>& verdicts);
 
 // Between what the hardware shows and what the driver reports: keeps the rule engine, its state
-// file and the timer for what changes by time alone (a debounce that ends). Signs come in by
-// OnSigns and Observe; the verdicts go out by Report. Belongs to its loop.
+// file and the timer for changes by time alone (a debounce that ends). Signs come in by OnSigns and
+// Observe; the verdicts go out by Report. Belongs to its loop.
 class HealthJudge final : public probes::SignSink {
  public:
+  // Calls to the judge's owner.
   struct Callbacks {
-    // A sign changed a verdict: Report is news. May be called from inside OnSigns.
+    // A sign changed a verdict, so Report has something new. May be called from inside OnSigns.
     std::function<void()> on_verdict;
-    // By now time alone may have changed one, which a fresh look decides.
+    // A verdict may change now by time alone, which a fresh look decides.
     std::function<void()> look_again;
-    // Everything that devices show, before it is judged; may be null.
+    // Gets everything that devices show, before it is judged; may be null.
     std::function<void(const std::vector<probes::Sign>&)> on_signs = {};
   };
 
   HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
 
-  // The devices there are, by name. The first call brings back what an earlier process of this boot
-  // knew. A device that is new is Unknown until something shows how it is; one that left is
-  // forgotten.
+  // Sets the devices, by name. The first call restores what an earlier process of this boot knew. A
+  // new device is Unknown until a sign shows its health; one that left is forgotten.
   void SetDevices(const std::vector<std::string>& names);
-  // As the engine has it: which devices are held against one another.
+  // As in the engine: devices of one model are compared with one another.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device) {
     engine_.SetModels(model_of_device, whole_of_device);
   }
-  // Judges by another table from now on, which is lent until the next one; the one before must
-  // still be there.
+  // Judges by another table from now on, borrowed until the next call; the table before it must
+  // still exist during this call.
   void SetRules(const probes::RuleTable& rules);
-  // What devices showed by themselves: judged at once, and reported at once when a verdict changed.
+  // Signs that devices reported by themselves: judged at once, and reported at once when a verdict
+  // changed.
   void OnSigns(std::vector<probes::Sign> signs) override;
-  // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
+  // The result of a look at all devices, or its error; called within a round, so it does not ask
+  // for another.
   void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
-  // Says of every device how it is, with the cause.
+  // Reports the health of every device, with the cause.
   void Report(HealthWriter& writer) const;
-  // How every device is, by name.
+  // The health of every device, by name.
   std::map<std::string, DeviceHealth> Verdicts() const;
 
  private:
   probes::Instant Present() const { return {edges_.loop.Now(), edges_.loop.WallNow()}; }
-  // The fault of a program, which leaves its device Healthy.
+  // A program's fault, which leaves its device Healthy.
   struct Note {
     Cause cause;
     std::string raw;
@@ -98,17 +101,17 @@ class HealthJudge final : public probes::SignSink {
     Time taken{};
   };
 
-  // Counts what cannot be read, and hands all on to whoever listens.
+  // Counts signs that cannot be read, and passes all signs to on_signs.
   void NoteSigns(const std::vector<probes::Sign>& signs);
-  // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
-  // Everything passes here.
+  // Takes every evaluation: counts and logs it, stores the state, and sets the timer. Returns
+  // whether a device has a new note.
   bool Take(const probes::Evaluation& evaluation);
   bool TakeNote(const probes::SignRecord& record);
-  // Which devices an active check found to be well.
+  // Records which devices passed an active check.
   void TakePassed(const std::vector<probes::Sign>& signs);
-  // The device's note, for some seconds, else what an active check said of it, else `well`.
+  // The device's note for some seconds, else the result of an active check, else `well`.
   HealthCause NoteOn(const std::string& device, HealthCause well) const;
-  // The next look at the latest when something changes by time alone.
+  // Sets the timer for the next change by time alone.
   void WaitForTime();
 
   Edges edges_;
@@ -116,69 +119,69 @@ class HealthJudge final : public probes::SignSink {
   const Callbacks callbacks_;
   bool restored_ = false;
   std::map<std::string, Note> notes_;          // by device
-  std::map<std::string, HealthCause> passed_;  // likewise: what is said while it is well
+  std::map<std::string, HealthCause> passed_;  // by device: the note while it is Healthy
   Timer timer_;
 };
 
-// What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
-// what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.
+// Gives the SDK a driver of any hardware: its inventory, the health of its devices, and the edits
+// for containers. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.
 // Belongs to its loop.
 class DeviceDriver {
  public:
-  // What it asks of the SDK, as galen::Driver has it.
+  // The calls into the SDK, as galen::Driver has them.
   struct Calls {
     std::function<std::optional<Failure>(Inventory)> publish;
     std::function<void()> health_changed;
   };
 
-  // `hardware` is lent and outlives it. Nothing is opened or read yet.
+  // `hardware` is borrowed and outlives it. Nothing is opened or read yet.
   DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const DriverConfig& config);
 
-  // Publishes the devices there are, and begins to listen to them. Once, before the SDK asks; after
-  // an error there is nothing to run.
+  // Publishes the present devices and begins to listen to them. Once, before the SDK's first call;
+  // after an error the driver cannot run.
   Status Start();
   // What the containers of a claim need, by device.
   Prepared Prepare(const DeviceClaim& claim) const;
   // What a container needs that gets `device` by the device plugin.
   DeviceEdits EditsFor(const std::string& device) const;
-  // As HealthJudge has it; may report at once.
+  // As HealthJudge::SetRules; may report at once.
   void SetRules(const probes::RuleTable& rules) {
     if (watch_) watch_->SetRules(rules);
     judge_.SetRules(rules);
   }
-  // One round of health, at the driver's pace and when something asks for it at once.
+  // One round of health, called periodically and when a round was requested.
   void Report(HealthWriter& writer);
-  // What of the operator's rules watches nothing, a sentence each.
+  // The operator's rules that match nothing, a sentence each.
   std::vector<std::string> IdleRules() const {
     return watch_ ? watch_->Warnings() : std::vector<std::string>();
   }
 
  private:
-  // Ask for a round at once: with what is known, or with a fresh look at the hardware.
+  // Request a round at once: with the present findings, or with a fresh look at the hardware.
   void ReportSoon();
   void LookSoon();
-  // Whether the round has to look at the hardware; takes note that it does.
+  // Whether the round has to look at the hardware; clears the request.
   bool TakeLook();
-  // What there is, and what it shows.
+  // Looks which devices there are and what they show.
   void LookAtAll();
-  // Looks which devices there are, and publishes what is new.
+  // Looks which devices there are, and publishes changes.
   Status TakeInventory();
-  // Publishes the devices, with what their health asks for, when that differs from what was
-  // published last.
+  // Publishes the devices, with taints and attributes for their health, if anything differs from
+  // the last time.
   Status Offer();
 
   Edges edges_;
   Hardware& hardware_;
   const Calls calls_;
-  std::optional<SignWatch> watch_;  // of a table that the operator gave
+  std::optional<SignWatch> watch_;  // for a table that the operator gave
   HealthJudge judge_;
   HardwareEvents events_;
   const Duration poll_;
-  Time next_look_{};  // the latest
+  Time next_look_{};  // the latest time of the next look
   bool look_due_ = false, report_due_ = false;
   const OfferPolicy offer_policy_;
   const std::string asked_for_;         // devices, by the command line; "": all there are
-  std::optional<Inventory> devices_;    // as the hardware has them
+  std::optional<Inventory> devices_;    // as the hardware reports them
   std::optional<Inventory> published_;  // with taints and attributes of health
 };
 

@@ -12,11 +12,11 @@
 namespace galen::device_driver {
 namespace {
 
-// So that a slip such as 1ms does not make the driver look without pause.
+// Guards against a slip such as 1ms, with which the driver would look without pause.
 constexpr Duration kPollLeast = std::chrono::milliseconds(100);
-// For checks of the rest, where the name of a resource stands for that of a driver.
+// Stands for a driver's name in checks of the other options, when a resource is given.
 constexpr const char* kResourceStandIn = "resource.galen.dev";
-constexpr Duration kPollMost = std::chrono::seconds(10);  // well below a report's 30 s
+constexpr Duration kPollMost = std::chrono::seconds(10);  // well below the 30 s that a report holds
 
 void AddSharedFlags(Flags& flags, DriverConfig& config) {
   Driver::Options& driver = config.driver;
@@ -88,8 +88,8 @@ namespace {
 
 void ValidateOffer(const DriverConfig& config, const AddFault& add) {
   if (config.withdraw_unhealthy == "without-taints" && config.taint_unhealthy.empty()) {
-    add("--withdraw-unhealthy without-taints: say by --taint-unhealthy which taint they have "
-        "elsewhere, or withdraw them always");
+    add("--withdraw-unhealthy without-taints: give --taint-unhealthy as well, for API servers that "
+        "keep taints, or withdraw them always");
   }
 }
 
@@ -99,7 +99,7 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   if (resource && !IsResourceName(config.health_only_for)) {
     add(
         fmt::format("--health-only-for: '{}' is no device plugin's resource, such as "
-                    "nvidia.com/gpu, of at most 63 characters; below kubernetes.io are none",
+                    "nvidia.com/gpu, of at most 63 characters and not below kubernetes.io",
                     Printable(config.health_only_for)));
   } else if (!resource && config.health_only_for.find('.') == std::string::npos) {
     add(
@@ -109,8 +109,8 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   }
   if (SpecOf(config.kind).simulated) {
     add(
-        fmt::format("--health-only-for: simulated GPUs are no other {}'s; use nvidia, pci, nic or "
-                    "sysfs",
+        fmt::format("--health-only-for: simulated GPUs cannot report for another {}; use nvidia, "
+                    "pci, nic or sysfs",
                     resource ? "device plugin" : "driver"));
   }
   const std::pair<std::string_view, bool> of_slices[] = {
@@ -120,16 +120,15 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
       {"--health-attributes", config.health_attributes}};
   for (const auto& [flag, given] : of_slices) {
     if (!given) continue;
-    add(std::string(flag) +
-        (resource ? ": devices of a device plugin, whose resource --health-only-for is, are in no "
-                    "slices"
-                  : ": the slices are those of the driver of --health-only-for, which alone may "
-                    "change them"));
+    add(std::string(flag) + (resource ? ": leave it out, since the devices of a device plugin's "
+                                        "resource (--health-only-for) are in no ResourceSlices"
+                                      : ": leave it out, since only the driver of "
+                                        "--health-only-for may change its ResourceSlices"));
   }
   if (!config.driver.device_plugin.resource.empty()) {
     add(
-        fmt::format("--device-plugin: the devices are those of the {} of --health-only-for, which "
-                    "alone may offer them",
+        fmt::format("--device-plugin: leave it out, since only the {} of --health-only-for may "
+                    "offer its devices",
                     resource ? "device plugin" : "driver"));
   }
   if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");
@@ -147,7 +146,7 @@ Status Validate(const DriverConfig& config) {
     faults += (faults.empty() ? "" : "\n") + std::string(fault);
   };
   Driver::Options options = SdkOptions(config);
-  // A resource is no driver's name, and said below to be right or wrong.
+  // A resource is no driver's name; it is checked further below.
   if (IsPluginResource(config.health_only_for)) options.name = kResourceStandIn;
   if (const Status status = sdk::ValidateOptions(options); !status.ok()) add(status.message());
   if (config.health_timeout % std::chrono::seconds(1) != Duration::zero()) {
@@ -157,7 +156,7 @@ Status Validate(const DriverConfig& config) {
   if (!config.state_dir.empty() && !config.state_dir.starts_with('/')) {
     add("--state-dir must be an absolute path");
   }
-  // Also for nic, where the default passes: one rule less to keep apart.
+  // Checked for nic as well, where the default passes, so that there is one rule less.
   if (config.devices < 1 || config.devices > probes::GpuSimulator::kCountMax) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
@@ -178,7 +177,7 @@ std::string NamesOfFileReaders() {
   return names;
 }
 
-// A sign that nobody would ever read makes its rules look like they watch something.
+// A sign that is never read would make its rules look as if they worked.
 Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) {
   for (const probes::SignSpec& sign : table.signs) {
     if (sign.file && !SpecOf(config.kind).reads_files) {
@@ -209,7 +208,7 @@ StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverCo
 
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
   const std::string_view* built_in = SpecOf(config.kind).rules;
-  // Validate says that it is missing.
+  // Validate reports that it is missing.
   if (config.rules_path.empty() && built_in == nullptr) return probes::RuleTable();
   if (config.rules_path.empty()) return probes::ParseRules(*built_in, "built-in rules");
   const StatusOr<std::string> text = files.Read(config.rules_path);
@@ -246,7 +245,7 @@ bool HasChecks(const probes::RuleTable& table) {
 
 std::string StateDirectory(const DriverConfig& config) {
   if (!config.state_dir.empty()) return config.state_dir;
-  // A directory whose name begins with a dot: the agent looks for sockets in all others.
+  // In a hidden directory, which the agent does not search for sockets.
   if (!config.health_only_for.empty()) {
     std::string name = config.health_only_for;
     std::ranges::replace(name, '/', '_');

@@ -11,7 +11,7 @@
 namespace galen::device_driver {
 namespace {
 
-// A path that stays below sysfs's root, with at most one star a segment as FindPaths takes it.
+// A path that stays below sysfs's root, with at most one star a segment, as FindPaths allows.
 bool IsPattern(std::string_view pattern) {
   if (pattern.empty() || pattern.front() == '/') return false;
   while (!pattern.empty()) {
@@ -73,8 +73,8 @@ void AddSysfsFlags(Flags& flags, DriverConfig& config) {
   flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
 }
 
-// What each kind must be given. No defaults: taking every interface or device would offer the
-// node's own to Pods.
+// The required flags of each kind. There are no defaults: taking every interface or device would
+// offer the node's own to Pods.
 void ValidateGpu(const DriverConfig&, const AddFault&) {}
 
 void ValidateNic(const DriverConfig& config, const AddFault& add) {
@@ -112,7 +112,7 @@ void ValidateSysfs(const DriverConfig& config, const AddFault& add) {
   }
 }
 
-// A kind is a row here, a value of Kind, and in driver_program.cc what makes its hardware.
+// Each kind is a row here, a value of Kind, and code in driver_program.cc that makes its hardware.
 constexpr std::array<KindSpec, 5> kKinds = {{
     {.kind = Kind::kGpu,
      .name = "gpu",

@@ -36,52 +36,52 @@ namespace {
 
 // One file for all instances of a driver: what the outgoing one knows of the hardware (a lost GPU,
 // the place in the kernel's log) must be known to the one that follows it in a rolling update. Each
-// writes it whole, and what both look at is the same.
+// writes it whole, and both look at the same hardware.
 std::string StatePath(const DriverConfig& config) {
   return StateDirectory(config) + "/probes.json";
 }
 
-// NVML blocks for ever on a machine whose GPU hangs, and a driver that never says so looks as if it
-// were starting. GPUs that initialise take some seconds each, without the persistence daemon.
+// NVML blocks for ever on a machine with a GPU that hangs, and the driver must not seem to be
+// starting for ever. GPUs take some seconds each to initialise without the persistence daemon.
 constexpr std::chrono::seconds kNvmlStartsWithin{60};
 
-// The hardware of a driver and what it stands on, given to the driver.
+// The driver, its hardware, and all that they need.
 class Program final : private sdk::CheckSource {
  public:
   Program(Driver& driver, sdk::DriverInside inside, DriverConfig config, EndProcess end)
       : driver_(driver), inside_(inside), config_(std::move(config)), end_(std::move(end)) {}
 
-  // Everything that can be wrong before anything is started.
+  // Checks everything that can be wrong before anything is started.
   Status Prepare();
   Status Start();
-  // Whether its end could wait for ever.
+  // Whether waiting for its end could take for ever.
   bool may_hang() const { return hardware_->may_hang(); }
 
  private:
-  // What an earlier process of this boot knew. A file of another boot counts for nothing.
+  // Loads what an earlier process of this boot knew. A file of another boot is ignored.
   Status PrepareState();
   // The hardware of the configured kind.
   Status PrepareHardware();
-  // What runs the commands that the rules name, within control groups where this machine has them.
+  // Makes the runner for the rules' commands, with control groups where this machine has them.
   std::unique_ptr<probes::CommandRunner> MakeRunner();
-  // What `galen check` leaves; null where no rule asks for it.
+  // Makes the reader of `galen check` results; null when no rule needs it.
   std::unique_ptr<probes::CheckResults> MakeCheckResults();
   Status PrepareGpus();
   void PrepareNics();
   Status PrepareNvidia();
-  // One for XIDs and one for each of so many GPUs.
+  // Starts one thread for XIDs and one for each GPU.
   Status StartNvmlThreads(std::size_t gpus);
   Status PreparePci();
   Status PrepareSysfs();
-  // The real devices that `find` gives.
+  // The real devices that `find` returns.
   std::unique_ptr<Hardware> MakeSysfs(DeviceFinder find,
                                       std::unique_ptr<probes::KernelLogSource> kernel_log);
-  // Null when it is not to be read.
+  // Null when the kernel log is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   Status Listen(NicHardware::LinkNews news);
-  // The rules that the configuration names are read anew when their file changes.
+  // Rereads the rules file whenever it changes.
   void FollowRules();
-  // What `galen get checks` shows.
+  // The checks for `galen get checks`.
   std::vector<sdk::CheckReport> Checks() const override;
   std::vector<std::string> Troubles() const override;
   Status ListenForDevices(std::function<void()> news);
@@ -98,7 +98,7 @@ class Program final : private sdk::CheckSource {
   std::unique_ptr<probes::LinkWatch> links_;
   std::unique_ptr<probes::UeventWatch> uevents_;
   std::unique_ptr<probes::NvmlLibrary> nvml_;
-  std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not given to the hardware yet
+  std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not passed to the hardware yet
   std::unique_ptr<Hardware> hardware_;
   const CheckedHardware* checks_ = nullptr;  // a part of hardware_; null: there are none
   std::unique_ptr<DeviceDriver> device_driver_;
@@ -151,7 +151,7 @@ Status Program::PrepareNvidia() {
   });
   const std::string library =
       config_.nvml.empty() ? FindNvml(files_, config_.driver_root) : config_.nvml;
-  // On the threads that read GPUs, too, so with files of its own.
+  // Runs on the threads that read GPUs too, so it has its own file objects.
   const auto look_at_module = [sysfs = config_.sysfs_root, proc = config_.proc_root] {
     PosixFileSystem files;
     return probes::ReadNvmlModule(files, sysfs, proc);
@@ -340,7 +340,7 @@ std::vector<std::string> Program::Troubles() const {
   return troubles;
 }
 
-// With what is not on the command line.
+// Fills in what is not on the command line.
 DriverConfig Completed(DriverConfig config) {
   if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
   if (!config.health_only_for.empty()) config.driver.name = config.health_only_for;
@@ -377,13 +377,13 @@ int RunDriver(DriverConfig config, const EndProcess& end) {
   if (!inside) return kExitFailed;
   Program program(driver, *inside, std::move(config), end);
   if (const Status status = program.Prepare(); !status.ok()) {
-    // NotFound is a file that the configuration names.
+    // NotFound means a file that the configuration names.
     const bool usage = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
     return Fail(status, usage ? kExitUsage : kExitFailed);
   }
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
   const int code = driver.Run();
-  // A thread in a call that hangs can neither be ended nor waited for.
+  // A thread that hangs in a call can neither be ended nor waited for.
   if (program.may_hang()) end(code, "");
   return code;
 }

@@ -8,13 +8,13 @@
 
 namespace galen::device_driver {
 
-// What is wrong with the configuration as far as it can be seen without starting anything: values,
-// rules and kubeconfig. The node's name may come from $NODE_NAME. InvalidArgument holds every
-// fault, one a line.
+// Checks the configuration as far as possible without starting anything: values, rules and
+// kubeconfig. The node's name may come from $NODE_NAME. InvalidArgument holds every fault, one a
+// line.
 Status CheckDriver(DriverConfig config);
 
-// Ends this process at once, with an exit code and a sentence for standard error ("": none): where
-// threads hang in calls that can be neither ended nor waited for. Called from any thread.
+// Ends this process at once, with an exit code and a sentence for standard error ("": none); used
+// when threads hang in calls that can be neither ended nor waited for. Called from any thread.
 using EndProcess = std::function<void(int code, std::string_view sentence)>;
 
 // Blocks until a signal and a clean end. The exit code: 0; 64 when the configuration is wrong and

@@ -9,7 +9,7 @@
 
 namespace galen::device_driver {
 
-// Lent; they outlive all parts. The state file is loaded already.
+// Borrowed; they outlive all parts. The state file is loaded already.
 struct Edges {
   Loop& loop;
   Log& log;

@@ -34,7 +34,7 @@ StatusOr<Inventory> GpuHardware::Devices() {
   return inventory;
 }
 
-// Simulated GPUs have no device nodes; the variable says to a container which one it holds.
+// Simulated GPUs have no device nodes; the variable shows a container which one it holds.
 CdiEdits GpuHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   for (std::size_t i = 0; i < simulator_.devices().size(); ++i) {
@@ -55,7 +55,7 @@ std::vector<GpuHardware::Sign> GpuHardware::InjectableSigns() const {
          .usual = sign.usual});
   }
   signs.push_back({.name = std::string(probes::GpuSimulator::kUnreadable),
-                   .help = "a sign by name that cannot be read any more"});
+                   .help = "the name of a sign that can no longer be read"});
   return signs;
 }
 
@@ -77,7 +77,7 @@ StatusOr<WallTime> GpuHardware::Inject(std::string_view device, std::string_view
 Status GpuHardware::Start(HardwareEvents& events) {
   events_ = &events;
   if (kernel_log_source_ == nullptr) return OkStatus();
-  // The kernel knows a card by its bus address, we know it by its name.
+  // The kernel log names a card by its bus address, Galen by its name.
   std::map<std::string, std::string> device_of_address;
   for (const probes::SimulatedGpu& gpu : simulator_.devices()) {
     device_of_address[gpu.pci_address] = gpu.name;
@@ -86,7 +86,7 @@ Status GpuHardware::Start(HardwareEvents& events) {
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, events.signs, edges_.rules},
       device_of_address);
-  // What the log said before these GPUs were thought of is not about them.
+  // Earlier log lines are not about these simulated GPUs.
   kernel_log_->Start(probes::KernelLog::Begin::kNow);
   return OkStatus();
 }

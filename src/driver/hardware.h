@@ -1,5 +1,5 @@
-// What one kind of galen-driver looks after: which devices there are, what they show, and what a
-// container needs to use them; and the kinds there are. Belongs to its loop.
+// The interface to one kind of hardware: which devices there are, what signs they show, and what a
+// container needs to use them; and the kinds themselves. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -22,45 +22,47 @@
 
 namespace galen::device_driver {
 
-// Where hardware that reports by itself reports to. From the loop only.
+// Receives what the hardware reports by itself. From the loop only.
 struct HardwareEvents {
-  probes::SignSink& signs;           // what it shows
+  probes::SignSink& signs;           // its signs
   std::function<void()> look_again;  // there is something to observe
 };
 
-// What a kind of driver knows about its hardware; DeviceDriver does the rest. Observe(), of Probe,
-// returns what all devices show now.
+// What is specific to a kind of hardware; DeviceDriver does the rest. Observe(), of Probe, returns
+// the present signs of all devices.
 class Hardware : public probes::Probe {
  public:
-  // The devices there are now. Reads what there is to read, so it may block for a moment; an error
-  // means that they could not be looked for, an empty list that there are none.
+  // The devices there are now. May block for a moment to read files; an error means that devices
+  // could not be listed, an empty list that there are none.
   virtual StatusOr<Inventory> Devices() = 0;
-  // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
-  // not there.
+  // The edits for a container that uses `device`: environment, device nodes. Empty for an unknown
+  // device.
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
   // Why no claim with this device can be prepared now: a sentence for the Pod's Event, with what to
-  // do. OK: nothing is known against it. May read a few files.
+  // do. OK: nothing known prevents it. May read a few files.
   virtual Status CanPrepare(const std::string&) const { return OkStatus(); }
-  // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
+  // Starts to listen for signs that the hardware reports by itself. Once; `events` outlives the
+  // hardware.
   virtual Status Start(HardwareEvents& events) = 0;
   // Whether it has threads in calls that may never return: a program that ends must not wait for
   // them.
   virtual bool may_hang() const { return false; }
 };
 
-// The GPUs of galen-driver: simulated ones, which show what is injected, and on demand the real
-// kernel's log for what it says of their PCI addresses. Belongs to its loop.
+// The GPUs of galen-driver: simulated ones, which show injected signs, and optionally what the real
+// kernel log says about their PCI addresses. Belongs to its loop.
 class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
  public:
+  // Which GPUs to simulate.
   struct Options {
-    int count = 8;  // gpu-0 and on
-    // The same one gives the same GPUs, with their serials and addresses, so a restart finds its
-    // devices again.
+    int count = 8;  // gpu-0 to gpu-(count-1)
+    // The same seed gives the same GPUs, with the same serials and addresses, so that a restart
+    // finds its devices again.
     std::string seed = {};
     bool shared = false;  // claims may hold parts of a GPU's memory, many at once
   };
 
-  // `kernel_log` may be null: then the kernel's log is not read.
+  // `kernel_log` may be null: then the kernel log is not read.
   GpuHardware(Edges edges, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The simulated GPUs; always the same ones, and never an error.
@@ -88,12 +90,12 @@ class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
 // kernel says that a link changed. Belongs to its loop.
 class NicHardware final : public Hardware {
  public:
-  // Gets the names of interfaces that something happened to; empty: look at all.
+  // Gets the names of interfaces that changed; empty: look at all.
   using LinkNews = std::function<void(const std::vector<std::string>&)>;
   // Begins to watch links; the real one is a LinkWatch.
   using Listen = std::function<Status(LinkNews)>;
 
-  // `options` says which interfaces are devices. The loop and files outlive the hardware.
+  // `options` selects the interfaces that are devices. The loop and files outlive the hardware.
   NicHardware(Loop& loop, FileSystem& files, probes::NetworkProbe::Options options, Listen listen)
       : probe_(loop, files, std::move(options)), listen_(std::move(listen)) {}
 
@@ -109,51 +111,52 @@ class NicHardware final : public Hardware {
   const Listen listen_;
 };
 
-// The NVIDIA GPUs of this machine: looked at by NVML, and on demand by what the real kernel's log
-// says of their PCI addresses. Belongs to its loop.
+// The NVIDIA GPUs of this machine: read through NVML, and optionally from the real kernel log by
+// their PCI addresses. Belongs to its loop.
 class NvidiaHardware final : public Hardware {
  public:
+  // The GPUs, and how to look up what belongs to them.
   struct Options {
-    std::vector<probes::NvmlGpu> gpus{};  // as NVML counts them
+    std::vector<probes::NvmlGpu> gpus{};  // as NVML lists them
     std::string driver_version{};         // "570.124.06"
-    // What containers need beside their GPUs, looked for at each claim: some device nodes appear
-    // with the first program that computes.
+    // The files that containers need beside their GPUs, looked for at each claim: some device nodes
+    // appear with the first program that computes.
     std::function<NvidiaFiles()> find_files{};
-    // The version of the kernel module that is loaded now; "" = not known.
+    // The version of the loaded kernel module; "": not known.
     std::function<std::string()> module_version{};
     // By PCI address: the NUMA node, where sysfs knows one.
     std::map<std::string, std::int64_t> numa_nodes{};
     // The device nodes of a MIG instance of the GPU /dev/nvidiaN, looked for at each claim.
     std::function<StatusOr<std::vector<std::string>>(int minor, const probes::NvmlPartition&)>
         find_mig_nodes{};
-    // Whether GPUs that are cut into MIG instances are devices beside those: where no claims are
-    // prepared, nobody gets all of one by mistake, and what matches devices by their GPU finds it.
+    // Whether GPUs that are cut into MIG instances are listed as devices too. Only safe where no
+    // claims are prepared, so that none can get a whole GPU; sources that match devices by their
+    // GPU then find it.
     bool with_partitioned = false;
   };
 
-  // `nvml` is lent, `kernel_log` may be null: then the kernel's log is not read.
+  // `nvml` is borrowed; `kernel_log` may be null: then the kernel log is not read.
   NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
                  std::function<std::unique_ptr<DiskQueue>()> make_queue,
                  std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The GPUs that were there at the start, gpu-N by /dev/nvidiaN: one that is lost stays,
-  // Unhealthy. Left out are those that NVML cannot describe. In the place of one that is cut into
-  // MIG instances these are devices, gpu-N-mig-I-C by the numbers of GPU and compute instance; they
-  // come and go while the driver runs.
+  // Unhealthy. GPUs that NVML cannot describe are left out. A GPU that is cut into MIG instances is
+  // replaced by these, gpu-N-mig-I-C by the numbers of GPU and compute instance; they come and go
+  // while the driver runs.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
-  // FailedPrecondition while no library that containers would get is of the module's version:
-  // their programs could not use a GPU.
-  // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.
-  // Nor one of a MIG instance that the kernel module does not have any more, or that has another
-  // UUID than Devices() said last.
+  // FailedPrecondition in three cases: no library that containers would get has the module's
+  // version, so that their programs could not use a GPU; the device is a GPU that is cut into MIG
+  // instances, or may be; or it is a MIG instance that the kernel module no longer has, or that has
+  // another UUID than in the last Devices().
   Status CanPrepare(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;
   bool may_hang() const override { return true; }
 
  private:
-  // What a device is: a GPU, and of a MIG instance which one of it.
+  // What a device is: a GPU or, with `instance`, one of its MIG instances.
   struct Found {
     const probes::NvmlGpu* gpu = nullptr;
     const probes::NvmlPartition* partition = nullptr;
@@ -166,11 +169,12 @@ class NvidiaHardware final : public Hardware {
 
   Edges edges_;
   const Options options_;
-  const std::map<std::string, probes::NvmlGpu> gpus_;  // by the name of the device
+  const std::map<std::string, probes::NvmlGpu> gpus_;  // by device name
   probes::NvmlProbe probe_;
   std::unique_ptr<probes::MigSpread> spread_;
   std::map<std::string, probes::MigSpread::Cut> cuts_;  // by the GPU's name
-  std::map<std::string, std::string> shown_uuids_;      // of MIG instances, by device
+  // UUIDs of MIG instances in the last Devices(), by device
+  std::map<std::string, std::string> shown_uuids_;
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
   std::unique_ptr<probes::XidMerger> merger_;
   std::unique_ptr<probes::KernelLog> kernel_log_;

@@ -8,12 +8,12 @@
 namespace galen::device_driver {
 namespace {
 
-// The engine's part of the state file; the kernel log has another.
+// The engine's section of the state file; the kernel log has another.
 constexpr std::string_view kSection = "findings";
-// A debounce that ends is looked at with a fresh reading, but never in a tight circle.
+// The end of a debounce is decided with a fresh reading, but with at least this pause.
 constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
-// When a fault has echoes (XID 31, then 45) the first says more. After that the next fault of a
-// program is news, also where it is the same again.
+// A fault may have echoes (XID 31, then 45), and the first one says more: others within this time
+// do not replace it.
 constexpr Duration kNoted = std::chrono::seconds(5);
 
 // The public SDK has types of its own, so that drivers include none of ours.
@@ -61,7 +61,7 @@ HealthJudge::HealthJudge(Edges edges, probes::RuleEngine::Options options, Callb
 
 void HealthJudge::SetDevices(const std::vector<std::string>& names) {
   engine_.SetDevices(names, Present());
-  // Only the first inventory: what a device showed earlier in this process is in the engine.
+  // Only for the first inventory: the engine knows what devices showed later in this process.
   if (std::exchange(restored_, true)) return;
   engine_.Restore(edges_.state.Get(kSection), Present());
   // No signs, but time has passed since the state was written: debounces may have ended.
@@ -129,7 +129,7 @@ bool HealthJudge::Take(const probes::Evaluation& evaluation) {
   }
   // Stored before it is published, so that a crash never forgets what was published.
   edges_.state.Set(kSection, engine_.Save());
-  static_cast<void>(edges_.state.Flush().ok());  // it reports a full disk itself
+  static_cast<void>(edges_.state.Flush().ok());  // a full disk is logged there
   WaitForTime();
   return noted;
 }
@@ -155,7 +155,7 @@ HealthCause HealthJudge::NoteOn(const std::string& device, HealthCause well) con
 }
 
 void HealthJudge::WaitForTime() {
-  // Whatever was waited for may have changed.
+  // The next change by time may be another one now.
   timer_.Cancel();
   const Time now = edges_.loop.Now();
   std::erase_if(notes_, [&](const auto& note) { return now - note.second.taken >= kNoted; });

@@ -48,7 +48,7 @@ void NicHardware::OnLinkNews(HardwareEvents& events, const std::vector<std::stri
     strangers = strangers || !probe_.interfaces().contains(name);
   // An interface that is not known yet may match the driver's patterns.
   if (strangers) events.look_again();
-  // At once and for these only: a link's fall need not wait for the next look.
+  // At once and for these only: a link failure must not wait for the next look.
   std::vector<probes::Sign> signs = probe_.ObserveSome(names);
   if (!signs.empty()) events.signs.OnSigns(std::move(signs));
 }

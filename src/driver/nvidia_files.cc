@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kNvml = "libnvidia-ml.so.1";
 
-// What programs that compute load (NVIDIA's driver README, "Listing of Installed Components"), by
-// the beginning of the file's name; graphics and display are left out.
+// The libraries that compute programs load (NVIDIA's driver README, "Listing of Installed
+// Components"), by the beginning of the file's name; graphics and display are left out.
 constexpr std::array<std::string_view, 10> kLibraries = {
     "libcuda.so.",          "libcudadebugger.so.",
     "libnvcuvid.so.",       "libnvidia-allocator.so.",
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 10> kLibraries = {
     "libnvidia-ml.so.",     "libnvidia-nvvm.so.",
     "libnvidia-opencl.so.", "libnvidia-ptxjitcompiler.so."};
 
-// What all GPUs share.
+// Device nodes that all GPUs share.
 constexpr std::array<std::string_view, 3> kControlNodes = {"nvidiactl", "nvidia-uvm",
                                                            "nvidia-uvm-tools"};
 
@@ -33,7 +33,7 @@ std::string Below(const std::string& root, std::string_view path) {
   return (root.ends_with('/') ? root : root + "/") + std::string(path);
 }
 
-// Empty where there is no such directory.
+// Empty when there is no such directory.
 std::vector<std::string> NamesIn(FileSystem& files, const std::string& directory) {
   StatusOr<std::vector<std::string>> names = files.List(directory);
   return names.ok() ? *std::move(names) : std::vector<std::string>();
@@ -53,7 +53,7 @@ bool IsWanted(const std::string& name) {
 NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
                             const std::string& host_root) {
   NvidiaFiles found;
-  // A driver in a container of its own has made its nodes there.
+  // A driver in a container of its own has made its device nodes there.
   std::vector<std::string> nodes = NamesIn(files, Below(root, "dev"));
   if (Has(nodes, "nvidiactl")) {
     found.device_directory = Below(host_root, "dev");

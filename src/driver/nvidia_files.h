@@ -13,7 +13,7 @@
 
 namespace galen::device_driver {
 
-// What was found of them, as the host's paths.
+// The files that were found, as the host's paths.
 struct NvidiaFiles {
   std::string device_directory = "/dev";     // where the host has nvidia0 and nvidiactl
   std::vector<std::string> control_nodes{};  // names: "nvidiactl", "nvidia-uvm"
@@ -22,10 +22,10 @@ struct NvidiaFiles {
   bool operator==(const NvidiaFiles&) const = default;
 };
 
-// Looks below `root`, where this process sees the root that NVIDIA's driver is installed in: "/",
-// or what the GPU operator mounts. `host_root` is the same directory by the host's path, which the
-// container runtime needs. What is not there is left out: a driver without libraries still has
-// device nodes.
+// Looks below `root`, the driver's installation root as this process sees it: "/", or the directory
+// that the GPU operator mounts. `host_root` is the same directory by the host's path, which the
+// container runtime needs. Missing files are left out: a driver without libraries still has device
+// nodes.
 NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
                             const std::string& host_root);
 
@@ -42,11 +42,11 @@ StatusOr<std::vector<std::string>> FindMigNodes(FileSystem& files, const std::st
 // no reason to refuse anything.
 Status CheckVersions(const std::string& module_version, const NvidiaFiles& files);
 
-// The path of libnvidia-ml.so.1 below `root`; its bare name, which the dynamic linker looks for,
-// where it is in none of the usual directories.
+// The path of libnvidia-ml.so.1 below `root`; the bare name, for the dynamic linker to find, if it
+// is in none of the usual directories.
 std::string FindNvml(FileSystem& files, const std::string& root);
 
-// The NUMA nodes of GPUs by their PCI addresses, where sysfs knows one; -1 there: it knows none.
+// The NUMA nodes of GPUs by PCI address, where sysfs knows one (-1 there means that it does not).
 std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::string& sysfs_root,
                                               const std::vector<probes::NvmlGpu>& gpus);
 

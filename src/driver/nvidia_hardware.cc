@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kMebibyte = 1 << 20;
 
 // Named by their device nodes, whose numbers stay when another GPU is lost; by NVML's order where
-// it does not say them.
+// it does not give a number.
 std::map<std::string, probes::NvmlGpu> NamedGpus(const NvidiaHardware::Options& options, Log& log) {
   const std::vector<probes::NvmlGpu>& gpus = options.gpus;
   std::map<std::string, probes::NvmlGpu> named;
@@ -103,7 +103,7 @@ Device NvidiaHardware::DeviceOf(const std::string& name, const probes::NvmlGpu& 
   if (partition.multiprocessors) {
     device.capacity["multiprocessors"] = fmt::format("{}", *partition.multiprocessors);
   }
-  // Where others match devices by them, they are the GPU's.
+  // Where devices are matched by UUID and PCI address, a MIG instance has its GPU's.
   if (options_.with_partitioned) {
     device.attributes.erase("resource.kubernetes.io/pciBusID");
     device.attributes.erase("serial");
@@ -136,7 +136,7 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
   if (found.gpu->minor) add(fmt::format("nvidia{}", *found.gpu->minor));
   for (const std::string& node : files.control_nodes) add(node);
   if (found.partition != nullptr && found.gpu->minor) {
-    // CanPrepare has said why where there are none.
+    // CanPrepare has already refused the claim if there are none.
     const auto nodes = options_.find_mig_nodes(*found.gpu->minor, *found.partition);
     for (std::size_t i = 0; nodes.ok() && i < nodes->size(); ++i) add((*nodes)[i]);
   }
@@ -148,12 +148,12 @@ Status NvidiaHardware::CanPrepare(const std::string& device) const {
   RETURN_IF_ERROR(CheckVersions(options_.module_version(), options_.find_files()));
   const Found found = Find(device);
   if (found.gpu == nullptr) {
-    // One of the slices that are being replaced; any other claim's device is there.
+    // Only MIG instances can be replaced under their names; any other device stays the same.
     if (device.find("-mig-") == std::string::npos) return OkStatus();
     return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
   }
   if (found.partition == nullptr) return CanPrepareWhole(device);
-  // Whoever was given it was given the one that its slice names.
+  // The instance must still be the one that its slice named.
   if (const auto shown = shown_uuids_.find(device);
       shown != shown_uuids_.end() && shown->second != found.partition->uuid) {
     return FailedPrecondition("{} was destroyed and made anew: it was {} and is {}", device,
@@ -192,7 +192,7 @@ Status NvidiaHardware::Start(HardwareEvents& events) {
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, merger_->kernel_log(), edges_.rules},
       device_of_address);
-  // What NVML does not show of the time before this driver may have been repaired since.
+  // NVML does not show whether older faults have been repaired since.
   kernel_log_->Start(probes::KernelLog::Begin::kNow);
   return OkStatus();
 }

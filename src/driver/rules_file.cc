@@ -5,13 +5,13 @@
 
 namespace galen::device_driver {
 
-// One look at the file, made by the loop and done by the thread.
+// One check of the file, created by the loop and carried out by the thread.
 struct RulesFile::Reading {
   std::function<StatusOr<std::string>()> read;
   std::function<StatusOr<probes::RuleTable>(const std::string&)> parse;
-  std::string last;  // the text that was looked at before
+  std::string last;  // the text of the last check
   StatusOr<std::string> text = std::string();
-  std::optional<StatusOr<probes::RuleTable>> table{};  // none: the text is the last one
+  std::optional<StatusOr<probes::RuleTable>> table{};  // empty: the text has not changed
 
   void Do() {
     text = read();
@@ -50,7 +50,7 @@ void RulesFile::OnRead(Reading reading) {
     last_text_ = *std::move(reading.text);
     last_result_ = Take(*std::move(reading.table));
   }
-  // Else the last text again, which may have been out of reach meanwhile.
+  // The text is the last one again, and may have been unreadable meanwhile.
   Note(last_result_);
 }
 
@@ -59,7 +59,7 @@ Status RulesFile::Take(StatusOr<probes::RuleTable> table) {
   const probes::RuleTable& present = present_ != nullptr ? *present_ : first_;
   if (*table == present) return OkStatus();
   if (table->signs != first_.signs || table->exporters != first_.exporters) {
-    return FailedPrecondition("its signs or exporters are others: restart the driver to read them");
+    return FailedPrecondition("its signs or exporters changed: restart the driver to use them");
   }
   auto next = std::make_unique<const probes::RuleTable>(*std::move(table));
   calls_.apply(*next);

@@ -12,7 +12,7 @@
 namespace galen::device_driver {
 namespace {
 
-// Where a person looks for the files of a device.
+// Where a person finds the files of a device.
 std::string PlaceOf(const Device& device) {
   for (const auto& [attribute, prefix] :
        {std::pair("path", ""), std::pair("resource.kubernetes.io/pciBusID", "bus/pci/devices/")}) {
@@ -32,7 +32,7 @@ std::string SomeOf(const std::vector<std::string>& names) {
   return names.size() <= kNamed ? text : fmt::format("{} and {} more", text, names.size() - kNamed);
 }
 
-// Devices whose first looks end so close together are named in one line.
+// Devices whose first reads end within this time are named in one line.
 constexpr Duration kTogether = std::chrono::seconds(1);
 
 std::string ExtendedText(const std::vector<std::string>& without, bool all,
@@ -80,7 +80,8 @@ void SignWatch::Take(const std::vector<probes::Sign>& signs) {
   }
 }
 
-// What a command, an exporter or the kernel's log says of a device comes while its files hang, too.
+// Whether the sign shows that the device was read: signs of commands, exporters and the kernel log
+// come even while its files hang.
 bool SignWatch::IsLook(const probes::Sign& sign) const {
   if (!sign.error.empty() || sign.name == "active-check") return false;
   if (sign.name == "present") return probes::NumberOf(sign).value_or(0) != 0;

@@ -1,5 +1,5 @@
-// Warns of what of the operator's rules watches nothing: a table that is sound may name a
-// file or a row that no device has.
+// Warns of the operator's rules that match nothing: a valid table may name a file or a row that no
+// device has.
 #pragma once
 
 #include <map>
@@ -20,35 +20,35 @@ namespace galen::device_driver {
 // For a table that the operator gave. Belongs to its loop.
 class SignWatch {
  public:
-  // So long after a device was first read it has shown all: the slowest poll, or the patience with
-  // what a thread reads.
+  // How long after its first read a device has shown all its signs: the slowest poll, or the
+  // patience with a reading thread.
   static constexpr Duration kLooksTake = std::chrono::seconds(12);
 
-  // Whether the kernel's log is read.
+  // `reads_kernel_log`: whether the kernel log is read.
   SignWatch(Edges edges, bool reads_kernel_log);
 
-  // Warns of what is known already; of the rest as devices have been looked at.
+  // Warns of what is known already, and of the rest once devices have been read.
   void Start();
   void SetDevices(const Inventory& devices);
-  // Another table with the same signs, lent until the next.
+  // Another table with the same signs, borrowed until the next call.
   void SetRules(const probes::RuleTable& rules);
   void Take(const std::vector<probes::Sign>& signs);
-  // What watches nothing at present, a sentence each.
+  // Rules that match nothing at present, a sentence each.
   std::vector<std::string> Warnings() const;
 
  private:
   struct Watched {
     std::string place;           // below sysfs's root, or the name
-    std::optional<Time> read{};  // first; one that hangs was not looked at
+    std::optional<Time> read{};  // the first time; a device that hangs was not read
   };
 
-  // By name, those that have been looked at for kLooksTake.
+  // Names of devices that were read at least kLooksTake ago.
   std::vector<std::string> LookedAt() const;
-  // Rules that look at the kernel's log, which is not read.
+  // Rules that need the kernel log, which is not read.
   std::vector<std::string> WithoutKernelLog() const;
   bool IsLook(const probes::Sign& sign) const;
   void WarnOfKernelLog();
-  // Warns of what was not known before, and waits for the devices that are left.
+  // Warns of what is newly known, and waits for the remaining devices.
   void Warn();
   void WarnOfExtended(const std::vector<std::string>& devices);
 
@@ -59,8 +59,8 @@ class SignWatch {
   std::map<std::string, Watched, std::less<>> devices_;
   std::set<std::string> warned_signs_, warned_devices_;
   bool warned_of_kernel_log_ = false;
-  bool complete_ = false;  // nothing is missed: no need to note what more is shown
-  Timer timer_;            // runs while a device that was read is not judged
+  bool complete_ = false;  // every sign was shown: further signs need not be noted
+  Timer timer_;            // set while a device that was read is still within kLooksTake
 };
 
 }  // namespace galen::device_driver

@@ -12,8 +12,8 @@
 namespace galen::device_driver {
 namespace {
 
-// With those of Kubernetes' standard attributes (dra-standard-device-attributes) that the kernel
-// knows.
+// Sets Kubernetes' standard attributes (dra-standard-device-attributes) as far as the kernel knows
+// them.
 FoundDevice OfferPci(const probes::PciDevice& pci) {
   FoundDevice found;
   found.path = "bus/pci/devices/" + pci.address;
@@ -22,7 +22,7 @@ FoundDevice OfferPci(const probes::PciDevice& pci) {
   found.device.attributes = {{"vendor", pci.vendor},
                              {"device", pci.device},
                              {"class", pci.class_code},
-                             // By which people distinguish cards in a table.
+                             // People distinguish cards in a table by it.
                              {"model", pci.vendor + ":" + pci.device},
                              {"resource.kubernetes.io/pciBusID", pci.address}};
   if (!pci.pcie_root.empty()) {
@@ -34,7 +34,7 @@ FoundDevice OfferPci(const probes::PciDevice& pci) {
   return found;
 }
 
-// "class/nvme/nvme0" is called nvme0 in the kernel's log.
+// The names of a device in the kernel log: "class/nvme/nvme0" is nvme0 there.
 std::vector<std::string> KernelNames(std::string_view path) {
   constexpr std::string_view kNvme = "class/nvme/";
   if (!path.starts_with(kNvme) || path.find('/', kNvme.size()) != std::string_view::npos) return {};
@@ -55,8 +55,9 @@ FoundDevice OfferPath(const std::string& pattern, const std::string& path) {
 
 StatusOr<std::vector<FoundDevice>> CheckFound(std::vector<FoundDevice> found) {
   if (found.size() > probes::SysfsProbe::kDevicesMax) {
-    return FailedPrecondition("{} devices are meant, at most {} are looked at: say which",
-                              found.size(), probes::SysfsProbe::kDevicesMax);
+    return FailedPrecondition(
+        "{} devices match, at most {} are looked at: select fewer by --pattern or --select",
+        found.size(), probes::SysfsProbe::kDevicesMax);
   }
   std::set<std::string> names;
   for (const FoundDevice& each : found) {
@@ -81,7 +82,7 @@ DeviceFinder PciFinder(const probes::SysfsFiles& files, std::string root,
     std::vector<FoundDevice> found;
     for (const probes::PciDevice& pci : devices) {
       found.push_back(OfferPci(pci));
-      // The drives of an NVMe controller; of other devices there is no such directory.
+      // The drives of an NVMe controller; other devices have no such directory.
       const auto drives = files.List(fmt::format("{}/{}/nvme", root, found.back().path));
       if (!drives.ok()) continue;
       for (const std::string& drive : *drives) found.back().kernel_names.push_back("nvme:" + drive);
@@ -98,7 +99,7 @@ DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
     for (const std::string& pattern : patterns) {
       ASSIGN_OR_RETURN(const auto paths, probes::FindPaths(files, root, pattern));
       for (const probes::FoundPath& path : paths) {
-        // What is a file, or not there, is no device.
+        // A file, or a name that is gone, is no device.
         if (!files.IsDirectory(root + "/" + path.path)) continue;
         found.push_back(OfferPath(pattern, path.path));
       }

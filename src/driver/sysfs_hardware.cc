@@ -54,8 +54,8 @@ StatusOr<bool> SysfsHardware::Add(const std::vector<FoundDevice>& found) {
   if (devices == devices_) return false;
   if (devices.size() > probes::SysfsProbe::kDevicesMax) {
     return FailedPrecondition(
-        "{} devices with those that are gone, at most {} are looked at: say which, or restart the "
-        "driver to forget those that are gone",
+        "{} devices match, with those that are gone, and at most {} are looked at: select fewer by "
+        "--pattern or --select, or restart the driver to forget those that are gone",
         devices.size(), probes::SysfsProbe::kDevicesMax);
   }
   RETURN_IF_ERROR(sdk::ValidateInventory(InventoryOf(devices)));
@@ -155,7 +155,7 @@ Status SysfsHardware::Start(HardwareEvents& events) {
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, *proven_, edges_.rules},
       DeviceOfAddress());
-  // These devices are as old as the machine's boot: what was logged before this process counts.
+  // These devices exist since the machine's boot, so log lines from before this process count.
   kernel_log_->Start(probes::KernelLog::Begin::kAtBoot);
   return OkStatus();
 }

@@ -193,7 +193,7 @@ void ReadSection(const Source& source, std::string_view list, std::string_view b
       faults.Add(source.path, fmt::format("{}.{}", place, body), "is missing");
     } else if (!own.emplace(name, Entry{&source, fmt::format("{}.{}", place, body), &item[body]})
                     .second) {
-      faults.Add(source.path, place + ".name", fmt::format("\"{}\" is there twice", name));
+      faults.Add(source.path, place + ".name", fmt::format("\"{}\" is listed twice", name));
     }
   }
   // std::map keeps what it has: the first file wins, as with kubectl.

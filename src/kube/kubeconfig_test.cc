@@ -176,7 +176,7 @@ current-context: dev
   std::size_t at = 0;  // in this order
   for (const char* expected : {
            "clusters[0].name: is missing",
-           "clusters[2].name: \"c\" is there twice",
+           "clusters[2].name: \"c\" is listed twice",
            "users[1].user: is missing",
            "contexts[1].context: is missing",
            "clusters[1].cluster.server: must start with https:// or http://",

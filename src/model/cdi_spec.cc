@@ -71,7 +71,7 @@ class SpecReader {
       Fault(fmt::format("device name \"{}\" is not one that CDI allows", Shown(name)));
     }
     if (std::find(seen_.devices.begin(), seen_.devices.end(), name) != seen_.devices.end()) {
-      Fault(fmt::format("device {} is there twice", Shown(name)));
+      Fault(fmt::format("device {} is listed twice", Shown(name)));
     }
     seen_.devices.push_back(name);
     if (!name.empty() && !IsLetter(name.front())) Need("0.5.0");

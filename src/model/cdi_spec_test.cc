@@ -86,7 +86,7 @@ TEST(CdiSpec, DevicesHaveNamesAndEachItsOwn) {
   const CdiSpec twice = ReadCdiSpec("/a.json", R"({"devices": [
     {"name": "a", "containerEdits": {"env": ["A=1"]}},
     {"name": "a", "containerEdits": {"env": ["A=1"]}}]})");
-  EXPECT_THAT(twice.faults, ElementsAre("device a is there twice"));
+  EXPECT_THAT(twice.faults, ElementsAre("device a is listed twice"));
   EXPECT_THAT(ReadCdiSpec("/a.json", "{}").faults, ElementsAre("it has no devices"));
 }
 

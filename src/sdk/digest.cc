@@ -18,7 +18,7 @@ Digest Sha256(std::string_view text) {
   Digest digest{};
   const int ok =
       EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  // OpenSSL fails here only without memory or without SHA-256: nothing to go on with.
+  // OpenSSL fails here only without memory or without SHA-256, which the program cannot handle.
   GALEN_CHECK(ok == 1);
   return digest;
 }

@@ -12,7 +12,7 @@
 
 namespace galen::sdk {
 
-// Lent; they outlive all parts.
+// Borrowed; they outlive all parts.
 struct Edges {
   Loop& loop;
   Log& log;
@@ -21,7 +21,7 @@ struct Edges {
   FileSystem& files;
   net::SocketHost& sockets;
   kube::Client& api;
-  // To the kubelet; a driver without a device plugin dials nobody.
+  // Dials the kubelet; unused without a device plugin.
   net::Dialer* dialer = nullptr;
 };
 

@@ -14,7 +14,7 @@
 namespace galen::sdk {
 namespace {
 
-// More would not be read; the first ones say what is wrong.
+// A person reads no more; the first ones show what is wrong.
 constexpr std::size_t kFaultsShownMax = 20;
 
 // In the C locale, which nothing here changes, these are ASCII's letters and digits, as in
@@ -51,14 +51,14 @@ bool IsTaintKey(std::string_view key) {
   return IsDnsSubdomain(key.substr(0, slash)) && IsLabelPart(key.substr(slash + 1));
 }
 
-// Numbers and truth values have no bound of this kind.
+// Numbers and booleans have no bound of this kind.
 std::size_t TextSize(const Attribute& attribute) {
   if (const auto* text = std::get_if<std::string>(&attribute)) return text->size();
   if (const auto* version = std::get_if<VersionAttribute>(&attribute)) return version->text.size();
   return 0;
 }
 
-// Collects faults; counts those it does not show.
+// Collects faults; those beyond the limit are only counted.
 class Faults {
  public:
   template <typename... Args>
@@ -84,7 +84,8 @@ void CheckTaints(const Device& device, Faults& faults) {
                kTaintsMax);
   }
   if (device.offered == Device::Offered::kWhereTaintsCount && device.taints.empty()) {
-    faults.Add("device {}: is offered where its taints count, and has none", device.name);
+    faults.Add("device {}: is to be offered only where taints are kept, but has no taints",
+               device.name);
   }
   for (const Taint& taint : device.taints) {
     if (!IsTaintKey(taint.key)) {
@@ -155,9 +156,9 @@ Status ValidateInventory(const Inventory& inventory) {
     if (!IsDnsLabel(device.name)) {
       faults.Add("device name \"{}\" is no DNS label (a-z, 0-9, \"-\", at most 63)",
                  Printable(CutText(device.name, 80)));
-      // Only of names that are right: a wrong one that is there twice is one fault.
+      // Only for valid names: an invalid one that is listed twice is one fault.
     } else if (!names.insert(device.name).second) {
-      faults.Add("device {} is there twice", device.name);
+      faults.Add("device {} is listed twice", device.name);
     }
     CheckAttributes(device, faults);
     CheckTaints(device, faults);

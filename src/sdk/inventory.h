@@ -11,7 +11,7 @@
 
 namespace galen::sdk {
 
-// What the agent takes in one report.
+// The most devices: what the agent takes in one report.
 inline constexpr std::size_t kDevicesMax = kNodeDevicesMax;
 // Limits of resource.k8s.io/v1 on one device: attributes and capacities together, taints, and bytes
 // of an attribute's text.
@@ -20,11 +20,11 @@ inline constexpr std::size_t kTaintsMax = 16;
 inline constexpr std::size_t kAttributeTextMax = 64;
 
 // Whether a taint may have this value, which is a label's: letters, digits, "-", "_", ".", both
-// ends alphanumeric, at most 63. "" is none, and allowed.
+// ends alphanumeric, at most 63. "" means no value, and is allowed.
 bool IsTaintValue(std::string_view value);
 
 // InvalidArgument with every fault in it (the first 20 in full, the rest counted), each with its
-// device. Asked before anything is written, because the API server would refuse a whole slice for
+// device. Called before anything is written, because the API server would refuse a whole slice for
 // one device.
 Status ValidateInventory(const Inventory& inventory);
 

@@ -32,7 +32,7 @@ TEST(Inventory, TellsEveryFaultAtOnce) {
                                            {.name = "fpga-1", .capacity = {{"memory", "16 GB"}}}});
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(),
-              AllOf(HasSubstr("\"Card 0\""), HasSubstr("device fpga-0 is there twice"),
+              AllOf(HasSubstr("\"Card 0\""), HasSubstr("device fpga-0 is listed twice"),
                     HasSubstr("capacity memory is \"16 GB\"")));
 }
 
@@ -47,7 +47,7 @@ TEST(Inventory, RefusesWhatKubernetesWouldRefuse) {
   EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{"model", std::string(65, 'm')}}}),
               HasSubstr("65 bytes, at most 64"));
   EXPECT_THAT(FaultOfDevice({.name = "a", .offered = Device::Offered::kWhereTaintsCount}),
-              HasSubstr("offered where its taints count, and has none"));
+              HasSubstr("only where taints are kept, but has no taints"));
   EXPECT_THAT(FaultOfDevice({.name = "a", .taints = {{.key = "bad key"}}}),
               HasSubstr("\"bad key\""));
   EXPECT_THAT(

@@ -17,14 +17,14 @@ const std::regex& Form() {
   return kForm;
 }
 
-// What a suffix multiplies by; an exponent is one too.
+// The factor of a suffix or an exponent.
 long double FactorOf(const std::string& suffix) {
   if (suffix.empty()) return 1;
   if (suffix.size() > 1 && suffix[1] != 'i') {
     int exponent = 0;
     const std::size_t sign = suffix[1] == '+' ? 2 : 1;
     const char* end = suffix.data() + suffix.size();
-    // One too large for an int is no amount of anything; it compares as infinite.
+    // An exponent too large for an int is no sensible amount; it compares as infinite.
     if (std::from_chars(suffix.data() + sign, end, exponent).ec != std::errc()) exponent = 100000;
     return std::pow(10.0L, static_cast<long double>(exponent));
   }
@@ -37,7 +37,7 @@ long double FactorOf(const std::string& suffix) {
   return std::pow(suffix.size() == 2 ? 1024.0L : 1000.0L, static_cast<long double>(at + 1));
 }
 
-// In billionths, which is as fine as Kubernetes counts. nullopt: no quantity.
+// In billionths, the finest unit that Kubernetes counts. nullopt: no quantity.
 std::optional<long double> BillionthsOf(const std::string& text) {
   std::smatch parts;
   if (text.size() > kTextMax || !std::regex_match(text, parts, Form())) return std::nullopt;

@@ -10,8 +10,8 @@ namespace galen::sdk {
 // (apimachinery's resource.Quantity).
 bool IsQuantity(const std::string& text);
 
-// Whether both are the same amount. An API server writes quantities in a form of its own, so that
-// what it gives back of "1024Mi" is "1Gi". Texts that are no quantities are compared as they are.
+// Whether both are the same amount. An API server rewrites quantities, so that "1024Mi" comes back
+// as "1Gi". Texts that are no quantities are compared as text.
 bool SameQuantity(const std::string& a, const std::string& b);
 
 }  // namespace galen::sdk

@@ -91,7 +91,7 @@ class AdminServer {
   const AdminOptions options_;
   std::optional<TokenGate> gate_;
   net::ServerTls tls_;
-  std::string renewal_trouble_;  // of the certificate that cannot be taken; "": all is well
+  std::string renewal_trouble_;  // why the renewed certificate is not used; "": no problem
   std::unique_ptr<net::Server> server_;
   Timer renewal_;
 };

@@ -10,11 +10,11 @@
 namespace galen::agent {
 namespace {
 
-// A node's devices change rarely: a few thousand records are weeks, and a megabyte.
+// A node's devices change rarely: a few thousand records, about a megabyte, last for weeks.
 constexpr std::size_t kRecordsKeptMax = 5'000;
 constexpr std::size_t kRecordBytesKeptMax = std::size_t{2} << 20;
 constexpr Duration kStopLook = std::chrono::milliseconds(10);
-// More than a disk that is well takes for the last write.
+// A healthy disk needs less than this for the last write.
 constexpr Duration kStopWrite = std::chrono::seconds(1);
 
 }  // namespace
@@ -74,7 +74,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
                                                         e.loop, e.log, *e.health_sources, sources_,
                                                         PluginWatcher::Place::kHealthSources)),
       source_names_(e.loop, e.log, plugins_, sources_),
-      // A manager's Pods have no kubelet: the field is ours.
+      // A manager's Pods have no kubelet: the agent alone writes that field.
       kubelet_health_({e.loop, informers_, claims_, keeper_, merger_.drivers()},
                       observes() ? config_.unsubscribed : std::set<std::string>{},
                       [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
@@ -134,7 +134,7 @@ void AgentApp::Start() {
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
   // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
-  // Before anything is written: what was written last shows when the agent was last there.
+  // Before anything is written: the last record shows when the agent last ran.
   post_mortems_.Start(ReadNodeBoot(edges_.files));
   journal_.AgentStarted(edges_.loop.WallNow());
   keeper_.SyncLater();
@@ -151,7 +151,7 @@ void AgentApp::Start() {
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
-  // What a watcher cannot watch is in its log, and it goes on by looking now and then.
+  // A watcher logs what it cannot watch, and goes on by rescanning now and then.
   if (source_watcher_) static_cast<void>(source_watcher_->Start());
   static_cast<void>(watcher_.Start());
 }

@@ -1,5 +1,5 @@
-// The whole agent: makes the parts, joins them, starts and stops them. Knows no socket, file or
-// clock but through what it is lent, so that it runs in a test as it runs on a node.
+// The whole agent: makes the parts, joins them, starts and stops them. Uses no socket, file or
+// clock but those of its Edges, so that it runs in a test as it runs on a node.
 // Belongs to one loop.
 #pragma once
 
@@ -47,11 +47,11 @@ struct StartStep {
   bool operator==(const StartStep&) const = default;
 };
 
-// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing more is
-// written, and what was not synced is lost.
+// Create, Start, run the loop, Stop. Destroying it without Stop is like a crash: nothing more is
+// written, and unsynced records are lost.
 class AgentApp {
  public:
-  // What is lent outlives the app.
+  // Everything here outlives the app.
   struct Edges {
     Loop& loop;
     Log& log;
@@ -61,13 +61,13 @@ class AgentApp {
     net::Dialer& dialer;   // for drivers' sockets
     net::HttpClient& api;  // the API server
     SocketDirectory& registry;
-    // Where the Pods' containers run as processes, with their PATH; null where they do not.
+    // Runs Pods' containers as processes; null where containers do not run.
     ContainerProcesses* processes = nullptr;
     std::string path = {};
-    // What writes journals; null: they are written in the call.
+    // Writes journals; null: they are written in the call.
     DiskQueue* disk = nullptr;
-    // What writes for containers, and so nothing that a publication waits for. REQUIRES: there is
-    // one where there are processes.
+    // Writes what containers print; separate, so that no publication waits for it. REQUIRES: set
+    // where `processes` is.
     DiskQueue* container_disk = nullptr;
     // Where health sources have their sockets; null: there are none.
     SocketDirectory* health_sources = nullptr;
@@ -81,7 +81,7 @@ class AgentApp {
   // To be called once; does not wait. An API server or driver that cannot be reached is tried again
   // for as long as the app lives, and troubles() lists it until it answers.
   void Start();
-  // Says on the node's object that nobody looks any more, lets writes that are due end, up to
+  // Says on the node's object that the agent has stopped, lets writes that are due end, up to
   // `deadline`, writes the journal, then calls `done`, which may destroy the app. Streams and
   // watches go on until then.
   void Stop(Duration deadline, std::function<void()> done);
@@ -94,8 +94,8 @@ class AgentApp {
   std::vector<StartStep> start_steps() const;
   // Whether every step of start_steps() is done.
   bool ready() const;
-  // What hinders right now, as sentences; empty when nothing does. For `galen doctor`: each goes
-  // away by itself when its cause does, save a checkpoint that was lost at the start.
+  // The agent's present problems, as sentences; empty when there are none. For `galen doctor`: each
+  // goes away by itself when its cause does, save a checkpoint that was lost at the start.
   std::vector<std::string> troubles() const;
   const AgentConfig& config() const { return config_; }
   // Writes to Pods and to the node's object since the start; Events are not among them.
@@ -106,11 +106,11 @@ class AgentApp {
            std::unique_ptr<history::Store> store,
            std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
-  // What the parts need of each other, once all are there.
+  // Connects the parts once all exist.
   void Connect();
   void OnHealthChanges(const std::vector<HealthChange>& changes);
   bool observes() const { return config_.role == Role::kObserver; }
-  // Drivers, or health sources, may be others than before.
+  // Registers for changes of drivers or health sources.
   void ListenTo(PluginManager& plugins);
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
@@ -127,7 +127,7 @@ class AgentApp {
   ChangeRouter::Parts RouterParts();
   PostMortemKeeper::Parts PostMortemParts();
   AgentStatus StatusNow() const;
-  // What is read off the parts rather than counted; called for each scrape.
+  // Sets the gauges that are read from the parts; called for each scrape.
   void Collect(Metrics& metrics);
 
   Edges edges_;
@@ -163,11 +163,11 @@ class AgentApp {
   VirtualNode virtual_node_;
   rpc::Dispatcher dispatcher_;
   InspectService inspect_;
-  // A manager's: where there is a kubelet, it says which Pod has which device.
+  // Only in the manager role: beside a kubelet, the kubelet serves this API.
   std::optional<PodResourcesService> pod_resources_service_;
   DepartedDevices departed_;
   std::string checkpoint_trouble_;
-  std::set<std::string> aged_drivers_;  // whose reports' age is shown
+  std::set<std::string> aged_drivers_;  // drivers whose report age is shown
   bool stopping_ = false;
   Timer stop_;
 };

@@ -1,5 +1,5 @@
 // Tested by agent_app_test.cc and manager_test.cc.
-// What an agent says of itself: whether it is ready, what hinders it, and its figures.
+// The agent's own status: whether it is ready, its problems, and its figures.
 #include <algorithm>
 
 #include "agent/agent_metrics.h"

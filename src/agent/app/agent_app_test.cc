@@ -306,7 +306,7 @@ TEST(Observer, TheSameTroubleIsLoggedAgainWhenItComesAgain) {
   node.Pass(2s);
   const auto logged = [&] {
     return std::count_if(node.lines.begin(), node.lines.end(), [](const std::string& line) {
-      return line.find("watch is in trouble") != std::string::npos;
+      return line.find("watch failed, trying again") != std::string::npos;
     });
   };
   node.api.SetDown(true);

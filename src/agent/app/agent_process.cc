@@ -15,7 +15,7 @@ namespace {
 
 // Less than the 30 s that Kubernetes gives a Pod to end.
 constexpr Duration kStopDeadline = std::chrono::seconds(5);
-// For containers where we were started without a PATH; as a login shell of Debian has it.
+// The containers' PATH where ours is not set, as in a login shell of Debian.
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 }  // namespace
@@ -89,7 +89,7 @@ Status AgentProcess::Start() {
   // Signals are read by the loop, which does not run before Run(): app_ is there by then.
   ASSIGN_OR_RETURN(signals_, SignalWatch::Start(*loop_, [this] {
                      service_manager_.Stopping();
-                     // Who removes its place now shall find nothing there again.
+                     // From here on the socket is not made again when somebody removes it.
                      inspect_->Stop();
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
@@ -99,7 +99,7 @@ Status AgentProcess::Start() {
                                            Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
                                            disk_.get(), container_disk_.get(), &health_sources_},
                                           config_, std::string(kVersion)));
-  // Made again when somebody removes it.
+  // The socket is made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
                    config_.socket, gate_.emplace(log_, ::geteuid(), app_->inspect()));
@@ -137,7 +137,7 @@ void AgentProcess::Run() {
   // The loop has begun by then.
   loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
-  // What it was to write is lost, as the log says.
+  // Unfinished writes are lost, which the log says.
   const bool written = disk_->idle() && (!container_disk_ || container_disk_->idle());
   if (!written) std::_Exit(EXIT_FAILURE);
 }

@@ -1,6 +1,6 @@
 // The agent with its real edges: loop, files, API client, sockets and child processes of one
-// process, in the order in which they need each other. What it shows of itself is a page; who
-// serves that page is the program's to say.
+// process, in the order in which they need each other. It offers an admin page; the program decides
+// who serves it.
 #pragma once
 
 #include <memory>
@@ -28,13 +28,13 @@
 namespace galen::agent {
 
 // Sees to it that one agent runs per state directory and per kubelet: two would write one journal
-// or contradict each other on the Pods. An flock(2), which dies with its process, however that
-// dies; the file stays. Held for as long as the object lives. Taken before the loop runs; belongs
+// or contradict each other on the Pods. An flock(2), which ends with its process, however that
+// ends; the file stays. Held for as long as the object lives. Taken before the loop runs; belongs
 // to the thread that took it.
 class NodeLock {
  public:
   // Locks `path`, making it when it is missing, and the directory that it is in, and writes our
-  // process id into it; on a read-only disk without it the directory alone. Never waits.
+  // process id into it; on a read-only disk that lacks the file, the directory alone. Never waits.
   // AlreadyExists names the process that holds them; other errors are those of opening, locking or
   // writing.
   static StatusOr<std::unique_ptr<NodeLock>> Take(const std::string& path);
@@ -63,7 +63,8 @@ class AgentProcess {
   // loop. REQUIRES: this process has no threads yet. Errors: the machine lacks what they need.
   static StatusOr<std::unique_ptr<AgentProcess>> Create(AgentConfig config);
 
-  // Finds the API server and its credentials. An error is the operator's to repair.
+  // Finds the API server and its credentials. On an error the operator has to repair the
+  // configuration.
   Status PrepareApi();
   // Takes the node (FailedPrecondition when another agent has it), then starts what others can see.
   Status Start();
@@ -102,10 +103,10 @@ class AgentProcess {
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::RefusalWatch> refusals_;
-  std::unique_ptr<ProcessKeeper> keeper_;  // until processes_ has it
+  std::unique_ptr<ProcessKeeper> keeper_;  // moved into processes_
   std::unique_ptr<PosixContainerProcesses> processes_;
-  // Theirs, where there are some: what a container writes must not delay the journal, which a
-  // change waits 250 ms for.
+  // A disk thread for containers' output, where containers run: it must not delay the journal,
+  // which a change waits for at most 250 ms.
   std::unique_ptr<DiskThread> container_disk_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;

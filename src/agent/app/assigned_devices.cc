@@ -15,7 +15,7 @@ std::vector<DeviceId> AssignedDevices::TakeNew(const kube::Pod& pod,
   for (const HeldDevice& device : held) present.insert(device.device);
   const std::set<DeviceId> before = std::exchange(known_[pod.meta.key], present);
   std::ranges::set_difference(present, before, std::back_inserter(gained));
-  // Most Pods of a node hold none.
+  // Most Pods hold no device and need no entry.
   if (present.empty()) known_.erase(pod.meta.key);
   return gained;
 }

@@ -11,8 +11,8 @@ namespace galen::agent {
 ChangeRouter::ChangeRouter(Parts parts) : parts_(std::move(parts)) {}
 
 void ChangeRouter::Start() {
-  // An API server that shows no lists may still take a write, and the node's object then says that
-  // we are not ready.
+  // An API server that cannot list may still accept a write, and the node's object then says that
+  // the agent is not ready.
   patience_ = parts_.loop.After(kSyncPatience, [this] {
     impatient_ = true;
     OnDevicesChanged();
@@ -165,7 +165,7 @@ void ChangeRouter::LogChange(const HealthChange& change) {
                                      {"to", ToString(change.after.state)},
                                      {"code", change.after.cause.code}});
   if (*left_out == 0) return;
-  parts_.log.Info("devices of this driver changed too often to publish each",
+  parts_.log.Info("too many changes of this driver's devices to log each; all are published",
                   {{"driver", change.after.id.driver}, {"left_out", *left_out}});
 }
 
@@ -179,7 +179,7 @@ void ChangeRouter::NoteAssigned(const ObjectKey& key) {
 
 void ChangeRouter::RecordAssigned(const kube::Pod& pod, const DeviceId& id) {
   const bool found = !synced_;
-  // The journal begins later than this Pod, whose status an agent before us has written.
+  // The Pod is older than the journal, and an agent before us has written its status.
   if (found && kube::FindDevicesCondition(pod) != nullptr) return;
   const DeviceHealth health = parts_.health_of(id);
   // An agent before us recorded it.

@@ -30,13 +30,12 @@
 
 namespace galen::agent {
 
-// What each Pod of the node is known to have, so that a device that is new to it stands out: how it
-// was when the Pod got it is the first thing that its owner wants to know. Bounded by the Pods
-// there are.
+// What each Pod of the node is known to have, so that a new device is noticed: its health at that
+// moment is recorded for the Pod's owner. Bounded by the Pods there are.
 class AssignedDevices {
  public:
   // The devices that `pod` has got since the last call, which are known from now on; none for a Pod
-  // that has ended: of it that is no news. What it has lost and gets again is new again.
+  // that has ended. A device that it lost and gets again counts as new.
   std::vector<DeviceId> TakeNew(const kube::Pod& pod, const std::vector<HeldDevice>& held);
   // The Pod is gone, or another has its name.
   void Forget(const ObjectKey& pod) { known_.erase(pod); }
@@ -53,14 +52,14 @@ class ChangeRouter final : public NodeListener {
   // measured delay; their Pods are looked at all the same.
   static constexpr std::size_t kEarlyChangesMax = 4096;
 
-  // The node's object is written once the API's lists are known, or after so long without them.
+  // The node's object is written once the API's lists are known, or after this long without them.
   static constexpr Duration kSyncPatience = std::chrono::seconds(30);
 
   // A fault that is reported this long after a Pod ended may be why it did; later it is another
   // Pod's story.
   static constexpr Duration kLateFaults = std::chrono::minutes(5);
 
-  // What is lent outlives the router.
+  // Everything here outlives the router.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -83,7 +82,7 @@ class ChangeRouter final : public NodeListener {
 
   explicit ChangeRouter(Parts parts);
 
-  // From now on kSyncPatience is counted. Once.
+  // Starts to count kSyncPatience. Once.
   void Start();
 
   // In this order:
@@ -96,14 +95,14 @@ class ChangeRouter final : public NodeListener {
   // 7. the runner looks at the old Pod before the new one, which needs what the old one gives back;
   // 8. the node's object follows if the Pod held devices before or holds some now.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
-  // The same for the Pods that name the claim; nothing when none does.
+  // The same steps for the Pods that name the claim.
   void OnClaim(const ObjectKey& key) override;
-  // The same for Pods whose devices of plugins are others than before.
+  // The same steps for Pods whose devices of device plugins changed.
   void OnPluginDevices(const std::vector<ObjectKey>& pods);
-  // Something about devices that the node's object or `inspect` shows may have changed: health,
-  // holder, serial, driver. What the kubelet reports is read anew first.
+  // Health, holder, serial or driver of some device may have changed, as the node's object or
+  // `inspect` shows it. The kubelet's reports are read anew first.
   void OnDevicesChanged() override;
-  // Another server may take what the one before it refused.
+  // Another server may accept what the one before it refused.
   void OnServerBack() override { parts_.publisher.Retry(); }
   // Health, Pods and claims are all known from here on, in whatever order they came: the publisher
   // opens, changes that came too early are published, then every Pod is looked at.
@@ -125,20 +124,20 @@ class ChangeRouter final : public NodeListener {
  private:
   // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
   void Publish(const HealthChange& change);
-  // In the log; of a driver that flaps only now and then.
+  // Logs the change; for a driver that flaps, only a bounded number of them (changes_logged_).
   void LogChange(const HealthChange& change);
   void NoteAssigned(const ObjectKey& key);
-  // In the journal, with an Event where the device was not well when the Pod got it.
+  // Records the assignment in the journal, and writes an Event if the device was not healthy then.
   void RecordAssigned(const kube::Pod& pod, const DeviceId& id);
   // A Pod that holds devices and has ended takes late faults for a while.
   void AwaitLateFaults(const ObjectKey& key, const kube::Pod* pod);
   // Records containers that ended badly while their Pod holds devices: which of the two came first
   // is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
-  // Nobody knows of a Pod whose containers do not say when they ended; it is not blamed. Nor is one
-  // for what a clock that was set back since may show too early.
+  // A Pod whose containers do not say when they ended counts as not affected; so does one whose
+  // times may be wrong because the clock was set back since.
   bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health) const;
-  // The evidence of one that has ended is kept at once, whenever the publisher looks.
+  // Marks the Pod for the publisher; evidence of one that has ended is kept at once.
   void Mark(const ObjectKey& pod);
   void Mark(const std::vector<ObjectKey>& pods);
 

@@ -184,14 +184,14 @@ void ReadList(Reader& reader, const Json& file, const std::string& name, std::si
   }
 }
 
-// What file or flags said so far: texts go where they are used, names of choices wait beside it
-// ("": none was said).
+// Values that file or flags gave so far. Texts go directly to their place; names of choices wait
+// here until they are parsed ("": not given).
 struct Said {
   AgentConfig& config;
   std::string role{}, degraded{}, log_level{}, containers{};
 };
 
-// Where a text goes, for the rows of Settings.
+// Where a text is stored, for the rows of Settings.
 template <auto kMember>
 std::string& Text(Said& said) {
   return said.config.*kMember;
@@ -205,12 +205,13 @@ std::string& Choice(Said& said) {
   return said.*kMember;
 }
 
-// One key of the file. Without `text` its value is none; without `flag` only the file has it.
+// One key of the file. Without `text` its value is no string; without `flag` only the file can set
+// it.
 struct Setting {
   std::string_view key;
   std::string& (*text)(Said&) = nullptr;
   std::string_view flag = "";
-  std::string AgentFlags::* given = nullptr;  // what the flag said
+  std::string AgentFlags::* given = nullptr;  // the flag's value
 };
 
 // Every key that a file may have.
@@ -245,7 +246,7 @@ const std::vector<Setting>& Settings() {
   return kSettings;
 }
 
-// The same for file and flags: a flag overrules by being read later.
+// Parses names of choices from file and flags alike: a flag overrides because it was read later.
 void ReadChoices(Reader& reader, Said& said) {
   reader.Choice("containers", said.containers, said.config.containers,
                 {{"none", Containers::kNone}, {"processes", Containers::kProcesses}});
@@ -316,7 +317,7 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
   CheckAddresses(config, reader.faults());
   if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
   if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
-    reader.Fault("containers", "is \"processes\", which needs the role manager");
+    reader.Fault("containers", "is \"processes\", which needs role: manager (--role manager)");
   }
 }
 
@@ -350,7 +351,7 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--degraded-as", values.degraded,
             "what is reported to Kubernetes: healthy (default), unhealthy");
   flags.Add("--kubeconfig", values.kubeconfig,
-            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
+            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that exists");
   flags.Add("--context", values.context, "of the kubeconfig; default its current one");
   flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
   flags.Add("--containers", values.containers,

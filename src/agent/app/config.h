@@ -35,11 +35,11 @@ class ConfigFaults {
   // `where` is "role", "timeouts[0]", "timeouts[0].timeout", or "" for the whole. Lines from
   // elsewhere, as of a kubeconfig, are kept whole.
   void Add(std::string_view where, std::string_view what);
-  // Keys of the file that come twice: the first value is lost in silence.
+  // Keys of the file that come twice: YAML readers silently drop the first value.
   void AddDoubled(const std::vector<DoubledKey>& keys);
-  // Whether this key has a fault already: what follows from it is none of its own.
+  // Whether this key has a fault already, so that faults that follow from it are not added.
   bool Has(std::string_view where) const;
-  // The surroundings refuse what is right in itself, e.g. a directory that cannot be made.
+  // Adds an error of the system for a valid value, e.g. a directory that cannot be made.
   void AddRefusal(std::string_view where, const Status& status);
 
   // In the order of the file, then the rest in the order they came. InvalidArgument, or the code
@@ -71,7 +71,7 @@ std::string_view ToString(Role role);  // "observer", "manager"
 // this machine (docs/adr/0015-processes-end-with-the-agent.md).
 enum class Containers { kNone, kProcesses };
 
-// Every value as it is used, defaults included. Paths are absolute.
+// The effective values, defaults included. Paths are absolute.
 struct AgentConfig {
   // The Node object's name. The only one without a default.
   std::string node;
@@ -117,7 +117,7 @@ struct AgentConfig {
   std::string pods_directory() const { return state_dir + "/pods"; }
 };
 
-// Where container runtimes look for CDI files, in the order in which a later one counts more.
+// Where container runtimes look for CDI files; a later directory takes precedence.
 inline constexpr std::string_view kCdiDirectories[] = {"/etc/cdi", "/var/run/cdi"};
 
 // A file that names more devices than this one by one means a rule without a device. The rules are
@@ -125,10 +125,10 @@ inline constexpr std::string_view kCdiDirectories[] = {"/etc/cdi", "/var/run/cdi
 inline constexpr std::size_t kTimeoutRulesMax = 1000;
 inline constexpr std::size_t kDriverRulesMax = 256;
 
-// An hour is what one incident takes; past a quarter of a year nobody asks.
+// The least: an incident takes about an hour. The most: after three months nobody asks.
 inline constexpr Duration kPostMortemAgeLeast = std::chrono::hours(1);
 inline constexpr Duration kPostMortemAgeMost = std::chrono::hours(90 * 24);
-// Below that there is no room for the records of one large node's reboot; all of it is in memory.
+// The least: room for the records of one large node's reboot. The most: all records are in memory.
 inline constexpr std::size_t kPostMortemBytesLeast = std::size_t{64} << 10;
 inline constexpr std::size_t kPostMortemBytesMost = std::size_t{64} << 20;
 
@@ -142,7 +142,7 @@ struct AgentFlags {
   bool processes_as_root = false;
 };
 
-// `values` is lent to `flags` until these are parsed.
+// `values` is borrowed to `flags` until these are parsed.
 void AddFlags(Flags& flags, AgentFlags& values);
 
 // The node's name comes from the flag, the file, or $NODE_NAME. What is wrong goes into `faults`,
@@ -151,8 +151,8 @@ void AddFlags(Flags& flags, AgentFlags& values);
 AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
                        ConfigFaults& faults);
 
-// Whether Pods may run as processes of this user: as root only where the operator has said so, for
-// whoever may make a Pod here could do anything to the machine. `user` is the effective one.
+// Whether Pods may run as processes of this user: as root only if the operator allows it, since
+// anyone who may create a Pod here could do anything to the machine. `user` is the effective one.
 void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults);
 
 // Notes what is wrong with metricsAddress, probesAddress and the files that go with them, each with

@@ -11,8 +11,8 @@
 namespace galen::agent {
 namespace {
 
-// As the server of metrics takes it: "tcp:" may stand before it, and no host is loopback. A name
-// is no host to listen on.
+// Accepts the same forms as the metrics server: "tcp:" may come first, and an empty host means
+// loopback. A host must be an address, not a name.
 bool IsAddress(std::string_view text, std::string& host) {
   std::string_view rest = text.starts_with("tcp:") ? text.substr(4) : text;
   const std::string whole = std::string("tcp:") + (rest.starts_with(':') ? "127.0.0.1" : "");
@@ -49,18 +49,20 @@ void CheckAddresses(const AgentConfig& config, ConfigFaults& faults) {
   CheckFile("metricsTokenFile", config.metrics_token_file, faults);
   if (config.metrics_certificate.empty() != config.metrics_key.empty()) {
     faults.Add(config.metrics_key.empty() ? "metricsCertificate" : "metricsKey",
-               "stands alone: a certificate and its key are both needed");
+               "is given alone: give metricsCertificate and metricsKey together");
   }
   const std::string host = CheckAddress("metricsAddress", config.metrics_address, faults);
   if (host.empty() || IsLoopback(host)) return;
   if (!config.metrics_certificate.empty() && !config.metrics_token_file.empty()) return;
-  // Metrics and /readyz name devices, namespaces and drivers: whoever may know them is the
-  // operator's to say.
-  faults.Add("metricsAddress",
-             fmt::format("is \"{}\", which others reach: give metricsCertificate, metricsKey and "
-                         "metricsTokenFile as well, or listen on 127.0.0.1; probesAddress is for a "
-                         "kubelet's probes",
-                         Printable(ToValidUtf8(config.metrics_address))));
+  // Metrics and /readyz name devices, namespaces and drivers: the operator decides who may read
+  // them.
+  faults.Add(
+      "metricsAddress",
+      fmt::format(
+          "is \"{}\", which other machines can reach: give metricsCertificate, metricsKey and "
+          "metricsTokenFile as well, or listen on 127.0.0.1; probesAddress is for a "
+          "kubelet's probes",
+          Printable(ToValidUtf8(config.metrics_address))));
 }
 
 }  // namespace galen::agent

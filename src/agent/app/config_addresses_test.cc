@@ -19,13 +19,15 @@ TEST(ConfigAddresses, MetricsOthersReachNeedCertificateAndToken) {
   for (const char* open : {"0.0.0.0:9470", "[::]:9470", "10.0.0.1:9470", "tcp:0.0.0.0:9470"}) {
     config = {};
     config.metrics_address = open;
-    EXPECT_THAT(Faults(config), HasSubstr("which others reach")) << open;
+    EXPECT_THAT(Faults(config), HasSubstr("which other machines can reach")) << open;
     config.metrics_certificate = config.metrics_key = "/etc/galen/tls";
-    EXPECT_THAT(Faults(config), HasSubstr("which others reach")) << "encrypted, and for everybody";
+    EXPECT_THAT(Faults(config), HasSubstr("which other machines can reach"))
+        << "encrypted, and for everybody";
     config.metrics_token_file = "/etc/galen/token";
     EXPECT_EQ(Faults(config), "");
     config.metrics_certificate = config.metrics_key = "";
-    EXPECT_THAT(Faults(config), HasSubstr("which others reach")) << "a token that anybody reads";
+    EXPECT_THAT(Faults(config), HasSubstr("which other machines can reach"))
+        << "a token that anybody reads";
   }
   for (const char* own : {"127.0.0.1:9470", "127.1.2.3:1", "[::1]:9470", ":9470", ""}) {
     config = {};
@@ -45,7 +47,7 @@ TEST(ConfigAddresses, ProbesMayBeAskedByEverybody) {
 TEST(ConfigAddresses, ACertificateGoesWithItsKeyAndFilesHaveWholePaths) {
   AgentConfig config;
   config.metrics_certificate = "/etc/galen/tls.crt";
-  EXPECT_THAT(Faults(config), HasSubstr("metricsCertificate stands alone"));
+  EXPECT_THAT(Faults(config), HasSubstr("metricsCertificate is given alone"));
   config.metrics_key = "tls.key";
   EXPECT_THAT(Faults(config), HasSubstr("metricsKey is \"tls.key\", must be an absolute path"));
 }

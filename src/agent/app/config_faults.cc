@@ -53,7 +53,7 @@ void ConfigFaults::AddRefusal(std::string_view where, const Status& status) {
 
 Status ConfigFaults::ToStatus() const {
   if (faults_.empty()) return OkStatus();
-  // What stands in no line comes last; of one line, what was found first comes first.
+  // Faults without a line come last; within one line, in the order they were found.
   const std::size_t kLast = std::numeric_limits<std::size_t>::max();
   const auto place = [kLast](const Fault& fault) { return fault.line.value_or(kLast); };
   std::vector<Fault> sorted;

@@ -1,5 +1,4 @@
-// Crashes on a whole agent with a cluster around it: what `galen why` gets to know of whose fault
-// it was.
+// Crashes on a whole agent with a cluster around it: whose fault each was, as `galen why` shows it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

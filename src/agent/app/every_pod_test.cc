@@ -1,5 +1,5 @@
-// Each kind of Pod of fake_pod_kinds.h in both roles: its device is published wherever the API lets
-// it be said. docs/guide/every-pod.md has the same kinds as a table.
+// Each kind of Pod of fake_pod_kinds.h in both roles: its device is shown wherever the API allows
+// it. docs/guide/every-pod.md has the same kinds as a table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -74,7 +74,7 @@ PodKind Sidecar() {
           .used_by = {"p beside mine"}};
 }
 
-// It holds nothing itself, and must not keep the Pod from being published.
+// It holds no device itself, and must not prevent the Pod's devices from being shown.
 PodKind EphemeralContainer() {
   return {.name = "ephemeral container",
           .make =

@@ -53,15 +53,15 @@ const history::PostMortemDevice* FindDevice(const history::PostMortem* record, c
 // Turns the parts' values into messages. Lists have the order of the parts, which is the same for
 // equal states.
 struct InspectService::Wire {
-  // What the Pod holds, and what device plugins gave it of which nobody reports: it is on no Pod,
-  // but who asks for this one Pod may know.
+  // What the Pod holds, including devices of device plugins that no health source reports: those
+  // are not published on the Pod, but shown here.
   static std::vector<HeldDevice> HeldBy(const Parts& parts, const ObjectKey& key) {
     std::vector<HeldDevice> held = parts.claims.DevicesOf(key);
     const kube::Pod* pod = parts.view.FindPod(key);
     if (pod == nullptr || parts.pod_resources == nullptr) return held;
     if (HasEnded(*pod)) {
-      // The kubelet gives a plugin's device away again as soon as its Pod has ended: how it was
-      // then is in the Pod's records.
+      // The kubelet gives a plugin's device to another Pod as soon as its Pod has ended; the Pod's
+      // records show how the device was then.
       std::erase_if(held, [](const HeldDevice& h) { return IsPluginResource(h.device.driver); });
       return held;
     }
@@ -102,7 +102,7 @@ struct InspectService::Wire {
     const DeviceIdentity identity = IdentityOf(health.id, parts.keeper, parts.view);
     out.set_serial(identity.serial);
     out.set_model(identity.model);
-    // No report yet in this process's life; restored devices have a state and no age.
+    // No report yet since the agent started: restored devices have a state and no report age.
     out.set_report_age_millis(-1);
     if (const HealthCache::Entry* entry = parts.keeper.cache().Find(health.id)) {
       out.set_deadline_millis(Millis(entry->timeout.timeout));
@@ -191,7 +191,7 @@ struct InspectService::Wire {
     return response;
   }
 
-  // Who asks while the API server is away, or for a Pod that is gone, may not know its namespace.
+  // A user may not know the namespace while the API server is away, or when the Pod is gone.
   static StatusOr<ObjectKey> KeyOf(const Parts& parts, const wire::ExplainRequest& request) {
     const ObjectKey asked{request.namespace_(), request.pod()};
     if (!asked.ns.empty()) return asked;
@@ -205,7 +205,7 @@ struct InspectService::Wire {
                            asked.name);
   }
 
-  // What the reader has to know of the answer before it is believed.
+  // Notes that qualify the answer, such as that a list is not known yet.
   static void PutNotes(const Parts& parts, const kube::Pod* pod, wire::ExplainResponse& out) {
     const bool claims = pod != nullptr && !ClaimKeysOf(*pod).empty();
     if (claims && !HasEnded(*pod) && parts.claims.DevicesOf(pod->meta.key).empty()) {
@@ -227,8 +227,8 @@ struct InspectService::Wire {
     if (pod.asked_to_go) out.set_asked_to_go_unix_nanos(Nanos(*pod.asked_to_go));
   }
 
-  // What happens to a device that a Pod had until its end is another's, also while the Pod still
-  // takes late news of it. Of a Pod that is gone, `pod` is null.
+  // What happens to a device after its Pod's end belongs to another Pod, even while the ended Pod
+  // still takes late faults. `pod` is null for a Pod that is gone.
   static Ending EndingOf(const kube::Pod* pod, const std::vector<history::PostMortem>& records) {
     Ending ending;
     std::optional<WallTime> end = pod == nullptr ? std::nullopt : EndOf(*pod);
@@ -250,7 +250,7 @@ struct InspectService::Wire {
     const kube::Pod* pod = parts.view.FindPod(key);
     const std::string uid = pod == nullptr ? "" : pod->meta.uid;
     std::vector<history::PostMortem> records = parts.post_mortems.Records(key);
-    // What became of an earlier Pod of that name is another story.
+    // Records of an earlier Pod of that name do not count.
     std::erase_if(records,
                   [&](const auto& record) { return pod != nullptr && record.pod.uid != uid; });
     const bool over = pod == nullptr || HasEnded(*pod);
@@ -283,7 +283,7 @@ struct InspectService::Wire {
     return response;
   }
 
-  // The ends of Pods among the steps. A crash of one that lives on is a step of its own already.
+  // Adds the ends of Pods to the steps. A crash within a Pod that lives on is a step already.
   static void AddEnds(const std::vector<history::PostMortem>& records, std::vector<Step>& steps) {
     for (const history::PostMortem& record : records) {
       if (record.end == history::PodEnd::kCrashed) continue;

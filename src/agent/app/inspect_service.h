@@ -1,5 +1,5 @@
-// Answers what the agent knows, on its own socket: for `galen`, and for people with a socket.
-// Belongs to the agent's loop; reads the parts it is lent and changes nothing.
+// Answers what the agent knows, on its own socket: for `galen` and other local programs. Belongs to
+// the agent's loop; reads borrowed parts and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,27 @@ class PostMortem;
 
 namespace galen::agent {
 
-// What GetStatus answers beyond what the parts know. Troubles are sentences; none when nothing
-// hinders.
+// What GetStatus answers beyond what the parts know. `troubles` are sentences; empty when there is
+// no problem.
 struct AgentStatus {
   std::string version, node, role;
   WallTime started{};
   std::uint64_t api_writes = 0;
-  std::uint64_t pod_writes = 0;  // of these, to Pods
+  std::uint64_t pod_writes = 0;  // those to Pods
   std::vector<std::string> troubles;
   std::vector<std::string> holding_differences;  // PodResourcesJoin::differences()
   bool all_published = false;                    // Pods and the node's object say all that is known
 };
 
 // The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
-// nothing is cached. Whom the socket's mode and rpc::PeerGate let through may ask.
+// nothing is cached. The socket's mode and rpc::PeerGate decide who may ask.
 class InspectService {
  public:
   static constexpr std::size_t kWatchersMax = 64;  // more are refused
   // In one answer; older records are counted only. Half of what a gRPC client takes by default.
   static constexpr std::size_t kPostMortemBytesMax = std::size_t{2} << 20;
 
+  // The parts whose values it answers with.
   struct Parts {
     Loop& loop;
     const HealthKeeper& keeper;
@@ -59,7 +60,8 @@ class InspectService {
     const PodResourcesJoin* pod_resources = nullptr;  // beside a kubelet
   };
 
-  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are lent.
+  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are
+  // borrowed.
   InspectService(Parts parts, rpc::Dispatcher& dispatcher);
   ~InspectService();
 
@@ -70,8 +72,8 @@ class InspectService {
  private:
   struct Wire;  // knows the messages
 
-  // The present first, then the newest after each change; what a slow reader misses in between is
-  // gone.
+  // Sends the present list first, then the newest after each change; a slow reader misses what is
+  // in between.
   void Watch(std::unique_ptr<rpc::StreamWriter> writer);
 
   Parts parts_;

@@ -62,8 +62,8 @@ StatusOr<std::unique_ptr<NodeLock>> NodeLock::Take(const std::string& path) {
   const std::string parent = ParentOf(path);
   Fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return ErrnoStatus(errno, "open " + parent);
-  // Both: the directory is all that one on a read-only disk can lock, which may be writable again
-  // when the next one comes; the file is what agents of before lock.
+  // Lock both: the directory is all that can be locked on a read-only disk, which may be writable
+  // again for the next agent; the file is what older agents lock.
   const Status both = Lock(directory.get(), file, path);
   // NFS locks nothing that is not open for writing; the file is enough there.
   if (!both.ok() && (both.code() == Code::kAlreadyExists || !file)) return both;

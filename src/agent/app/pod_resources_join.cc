@@ -12,7 +12,7 @@
 namespace galen::agent {
 namespace {
 
-// Whether what the kubelet says of the Pod may be other than before.
+// Whether the kubelet's answer for this Pod may have changed.
 bool IsNews(const kube::Pod* before, const kube::Pod& after) {
   return before == nullptr || before->meta.uid != after.meta.uid || before->phase != after.phase ||
          before->started.has_value() != after.started.has_value() ||
@@ -48,7 +48,7 @@ bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& hel
       return h.device.device == name || ToString(h.device) == name;
     });
     if (is_device && !is_ours) return true;
-    // The rest were counted only.
+    // Devices that the annotation only counted.
     if (annotation.empty() && piece.starts_with("and ") && piece.ends_with(" more")) return true;
   }
   return false;

@@ -1,7 +1,6 @@
 // Beside a kubelet: asks it which devices its Pods have, keeps what device plugins gave them, and
 // compares what it says of claims with what the agent knows from the API. A device of a plugin is
-// shown on its Pod from the first report of a health source on: of one that nobody looks at there
-// is nothing to say. Belongs to the agent's loop.
+// shown on its Pod once a health source has reported it. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -18,25 +17,26 @@
 namespace galen::agent {
 
 // A device that the kubelet gave the Pod by a claim and that the agent's index does not know for
-// that claim, as a sentence; "" when there is none. What the kubelet does not name is no
-// difference: it lists what drivers prepared and named to it. Nor is a share, which kubelets name
-// since 1.35. Pure.
+// that claim, as a sentence; "" when there is none. A device that only the agent knows is no
+// difference: the kubelet lists only devices that drivers prepared and named to it. Nor is a share,
+// which kubelets name since 1.35. Pure.
 std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevice>& held);
 
-// Whether an annotation (AnnotationOf) shows, or may show, a device that is none of these. Pure.
+// Whether an annotation (AnnotationOf) shows, or may show, a device other than these. Pure.
 bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held);
 
 class PodResourcesJoin {
  public:
-  // After a start a Pod that showed something before is left as it is until the kubelet has said
-  // which devices of plugins it has: else it would lose these. A kubelet that has answered and does
-  // not name the Pod is waited for so long, enough for one that starts at the same time to be asked
-  // four times; one that never answers as long for a Pod that shows its claims' devices only, and
-  // without an end for one that shows more.
+  // How long after a start a Pod that already showed devices is left unchanged while the kubelet
+  // has not said which devices of plugins it has: a write would remove these. That is how long a
+  // kubelet that has answered, but does not name the Pod, is waited for (enough to ask it four
+  // times), and one that never answers for a Pod that shows only devices of claims. A Pod that
+  // shows more waits until the kubelet answers.
   static constexpr Duration kPatience = std::chrono::seconds(30);
 
   static constexpr std::size_t kDifferencesShown = 16;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
@@ -46,20 +46,20 @@ class PodResourcesJoin {
     const ClaimIndex& claims;
     const HealthCache& cache;  // of what is shown
   };
-  // `on_pods` names Pods that have other devices than before, or whose devices are shown from now
-  // on. What is lent outlives this.
+  // `on_pods` names Pods whose devices changed, or are shown from now on. The arguments outlive
+  // this.
   PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
                    std::function<void(const std::vector<ObjectKey>&)> on_pods);
 
   void Start() { started_ = edges_.loop.Now(); }
   // With the arguments of NodeListener::OnPod; before the claim index takes the same change.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
-  // A claim of some Pod is allocated, or another.
+  // A claim of some Pod was allocated, or allocated anew.
   void OnClaim() { reader_.Look(); }
   // After everybody else: devices that were reported for the first time are shown from now on.
   void OnChanges(const std::vector<HealthChange>& changes);
 
-  // What is shown of them on the Pod, for the claim index.
+  // The devices of plugins that the Pod shows, for the claim index.
   std::vector<HeldDevice> ShownOf(const kube::Pod& pod) const;
   // All that the kubelet named, shown or not.
   std::vector<HeldDevice> AllOf(const kube::Pod& pod) const { return holdings_.DevicesOf(pod); }
@@ -69,9 +69,9 @@ class PodResourcesJoin {
   }
   // Whether the Pod asks for devices of plugins and the kubelet has not said which it has.
   bool Awaits(const kube::Pod& pod) const;
-  // How much longer the Pod is to be left as it is.
+  // How much longer the Pod is to be left unchanged.
   Duration PatienceWith(const kube::Pod& pod) const;
-  // What hinders; "" when nothing does.
+  // What is wrong, as a sentence; "" when nothing is.
   std::string trouble() const { return reader_.trouble(); }
   // Where kubelet and API server differ, a sentence a Pod, kDifferencesShown at most.
   std::vector<std::string> differences() const;

@@ -14,15 +14,14 @@ class ContainerLog::File {
 
   Status Append(std::string_view bytes) {
     const Status written = Write(bytes);
-    // Where the file ends is not known now: it is looked up anew.
+    // The end of the file is not known after a failed write: it is looked up again.
     if (!written.ok()) file_.reset();
     return written;
   }
 
  private:
   Status Open() {
-    // How far the agent before us came, or we before the disk refused: a read of all of it, and so
-    // seldom.
+    // Where the file ends, after a restart or a failed write. Reads the whole file, which is rare.
     const StatusOr<std::string> present = files_.Read(path_);
     size_ = present.ok() ? present->size() : 0;
     ASSIGN_OR_RETURN(file_, files_.OpenAppend(path_));
@@ -97,7 +96,7 @@ void ContainerLog::End(std::size_t bytes, const Status& written) {
   std::string next = std::exchange(waiting_, {});
   if (!written.ok()) {
     again_ = edges_.loop.Now() + kTryAgain;
-    // The disk is not asked again for what waited.
+    // Output that waited for a disk that failed is dropped without another try.
     events_.lost(bytes + next.size(), written);
   } else if (!next.empty()) {
     Begin(std::move(next));

@@ -26,15 +26,16 @@ class ContainerLog {
   static constexpr std::size_t kTailLinesMax = 80;
   // Output that waits for the write under way; what exceeds this is lost. As much is in that write.
   static constexpr std::size_t kWaitingBytesMax = std::size_t{256} << 10;
-  // From here on the container waits for the disk, as it would write to it itself: one that writes
-  // faster than a disk that is well loses nothing.
+  // From here on the container is paused until the disk has caught up, so that a container that
+  // writes faster than a healthy disk loses nothing.
   static constexpr std::size_t kHoldBytes = kWaitingBytesMax / 2;
   // But no longer than this: a disk that hangs costs lines of a log and does not stop containers.
   static constexpr Duration kHoldMax = std::chrono::seconds(1);
 
-  // A disk that refused is left alone for so long.
+  // How long a disk that failed is not tried again.
   static constexpr Duration kTryAgain = std::chrono::seconds(30);
 
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     FileSystem& files;
@@ -49,8 +50,8 @@ class ContainerLog {
                                                                         const Status&) {};
   };
 
-  // `path`'s directory is there; what is lent outlives the log. A write under way when the log is
-  // destroyed is done all the same; what waits is not written.
+  // `path`'s directory is there; the arguments outlive the log. A write under way when the log
+  // is destroyed is done all the same; what waits is not written.
   ContainerLog(Edges edges, std::string path, Events events);
   ~ContainerLog();
 

@@ -58,8 +58,8 @@ class PodFields {
   const PlanPlace& place_;
 };
 
-// The value of an item of `env`, nullopt for one that is optional and not to be had; changes
-// `fault` for one that is missing.
+// The value of an item of `env`, nullopt for an optional one that does not exist; sets `fault` for
+// a required one that is missing.
 std::optional<std::string> ValueOf(const Json& item, const PodFields& fields,
                                    const std::map<std::string, std::string>& known,
                                    std::string& fault) {
@@ -91,7 +91,7 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
   for (const Json& item : container["env"].items()) {
     const std::string& name = item["name"].AsString();
     const auto value = ValueOf(item, fields, plan.environment, plan.fault);
-    // A "=" would end the name for whoever reads it.
+    // A "=" would end the name early for readers of the environment.
     if (value && !name.empty() && name.find('=') == std::string::npos) {
       plan.environment[name] = *value;
     }
@@ -125,7 +125,7 @@ ContainerPlan PlanContainer(const Json& container, ContainerKind kind, const Pod
                       {"HOSTNAME", fields.Field("metadata.name").value_or("")},
                       {"HOME", plan.directory}};
   PutEnvironment(container, fields, plan);
-  // Last: by this it is known whose process it is.
+  // Last, so that nothing overrides it: the agent finds the container's processes by it.
   plan.environment[std::string(kContainerDirectoryVariable)] = plan.directory;
   PutCommand(container, plan);
   return plan;
@@ -138,7 +138,7 @@ RestartPolicy PolicyOf(const Json& spec) {
   return RestartPolicy::kAlways;
 }
 
-// Names become directories: the API server holds them to this, and we hold it to that.
+// Names become directories: the API server validates them, and the agent checks them again.
 bool IsFileName(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
          name.find('\0') == std::string_view::npos;
@@ -170,7 +170,7 @@ void PutVariables(const Json& edits, std::map<std::string, std::string>& variabl
   }
 }
 
-// Null for a file that cannot be read: half of one that is being written, or none of ours.
+// Null for a file that cannot be read: it is half written, or not a CDI file.
 Json ReadSpec(FileSystem& files, const std::string& path) {
   const StatusOr<std::string> text = files.Read(path);
   if (!text.ok()) return {};
@@ -249,7 +249,7 @@ std::string ExpandVariables(std::string_view text,
       continue;
     }
     const auto known = variables.find(std::string(rest.substr(2, close - 2)));
-    // One that is not known stays as it is written.
+    // An unknown variable stays as written.
     out += known == variables.end() ? std::string(rest.substr(0, close + 1)) : known->second;
     i += close + 1;
   }
@@ -264,7 +264,7 @@ std::optional<std::uint64_t> BytesOf(const Json& quantity) {
   if (error != std::errc()) return std::nullopt;
   const double factor = FactorOf({end, static_cast<std::size_t>(text.data() + text.size() - end)});
   const double bytes = std::ceil(number * factor);
-  // From 2^63 on nobody means a limit.
+  // Values from 2^63 on are no sensible limit.
   if (factor == 0 || !(bytes > 0) || bytes >= 0x1.0p63) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }

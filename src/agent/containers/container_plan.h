@@ -1,7 +1,7 @@
-// What there is to start of a Pod: its containers as processes of this machine, read off the whole
-// object that the API server has, and the environment that CDI files give them. Pure, but for
-// reading those files. Rules:
-// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/ (Container)
+// What to start for a Pod: its containers as processes of this machine, read from the Pod object of
+// the API server, and the environment that CDI files give them. Pure, except that it reads those
+// files. Rules: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
+// (Container)
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace galen::agent {
 
-// The Pod's: what becomes of a container that ended.
+// The Pod's restartPolicy: whether an ended container is started again.
 enum class RestartPolicy { kAlways, kOnFailure, kNever };
 
 // The machine that the processes run on.
@@ -28,7 +28,7 @@ struct PlanPlace {
   std::string path;       // PATH, unless the container sets its own
 };
 
-// One container, ready to be started; `fault` says why it cannot be, whenever that is not empty.
+// One container, ready to be started, unless `fault` says why it cannot be.
 struct ContainerPlan {
   std::string name, image;
   kube::Container::Kind kind = kube::Container::Kind::kMain;  // never ephemeral
@@ -51,7 +51,8 @@ struct PodPlan {
   std::vector<ContainerPlan> containers;      // init ones in their order, then the main ones
 };
 
-// By which a process, and whoever finds it later, knows its container: its directory.
+// The variable by which a process is known to belong to a container: it holds the container's
+// directory.
 inline constexpr std::string_view kContainerDirectoryVariable = "GALEN_CONTAINER_DIRECTORY";
 // The file whose text becomes the message of the run's end, as /dev/termination-log is in a
 // container of its own. Each run has another, in the container's directory.

@@ -1,5 +1,5 @@
 // The processes of containers, behind a seam: the machine's own (PosixContainerProcesses) and those
-// that a test makes up (FakeContainerProcesses). A container is a process and all that came of it.
+// that a test makes up (FakeContainerProcesses). A container is a process and all its descendants.
 // Belongs to one loop.
 #pragma once
 
@@ -34,14 +34,14 @@ struct ProcessEnd {
   bool operator==(const ProcessEnd&) const = default;
 };
 
-// One container that runs. Destroying it kills all its processes; on_end is not called then.
+// A running container. Destroying it kills all its processes; on_end is not called then.
 class ContainerProcess {
  public:
   virtual ~ContainerProcess() = default;
-  // To all its processes, as far as they are known to be its.
+  // To all its processes, as far as they are known.
   virtual void Signal(int signal) = 0;
-  // True: no more output is handed on, and who writes waits once the pipe is full, until false. At
-  // its end it is handed on all the same.
+  // True: output is no longer handed on, so that writers block once the pipe is full, until false.
+  // When the container ends, its output is handed on all the same.
   virtual void HoldOutput(bool hold) = 0;
 };
 
@@ -59,8 +59,8 @@ class ContainerProcesses {
   // it may not be run; ResourceExhausted: no processes or descriptors are left.
   virtual StatusOr<std::unique_ptr<ContainerProcess>> Start(const ContainerCommand& command,
                                                             OnOutput on_output, OnEnd on_end) = 0;
-  // Kills what containers of an agent before this one left behind, each by what it says of itself
-  // and never by a number that may be another's now. How many were killed.
+  // Kills what containers of an agent before this one left behind, each found by its environment
+  // and never by a process id, which may have been reused. How many were killed.
   virtual int KillLeftovers() = 0;
   // The next two touch the disk, and nothing of the loop's: they may be called from another thread,
   // one at a time.
@@ -70,7 +70,7 @@ class ContainerProcesses {
   virtual StatusOr<std::string> ReadStart(const std::string& path, std::size_t bytes_max) = 0;
   // Removes the directory with all that containers put into it.
   virtual void RemoveTree(const std::string& directory) = 0;
-  // What cannot be had on this machine, as a sentence; "" when nothing is missing.
+  // What this machine does not support, as a sentence; "" when nothing is missing.
   virtual std::string limitation() const = 0;
 };
 

@@ -23,11 +23,11 @@ namespace galen::agent {
 namespace {
 
 constexpr std::size_t kDescriptorsMax = 3;
-// While all is being ended: how long the end of no child is waited for before the next look. A
-// process whose parent ended by itself becomes a child of the keeper without any news.
+// How long to wait for an end of a child between two looks, while all are being ended: a process
+// whose parent ended by itself becomes a child of the keeper without any signal.
 constexpr int kLookAgainMs = 20;
-// What asks a program to stop is for the agent, which stops its containers in their order; the
-// keeper ends when the agent has.
+// Signals that ask a program to stop are for the agent, which stops its containers in their order;
+// the keeper ends when the agent has.
 constexpr std::array kIgnored = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2};
 
 // What a process needs to become its container.
@@ -98,7 +98,7 @@ void ResetSignals() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ResetSignals();
   Plan plan = ReadPlan(link, request);
-  // "0" is whoever writes it.
+  // "0" stands for the writing process itself.
   if (descriptors.size() > 2 && ::write(descriptors[2].get(), "0", 1) != 1) {
     GiveUp(link, StartFault::Step::kGroup);
   }
@@ -125,7 +125,7 @@ class Keeper {
  public:
   Keeper(int agent, int child_ends) : agent_(agent), child_ends_(child_ends) {}
 
-  // Until the agent is gone, and with it all that was started.
+  // Runs until the agent and every process that it started are gone.
   void Run() {
     for (;;) {
       Reap();
@@ -137,7 +137,7 @@ class Keeper {
   }
 
  private:
-  // What the signal says is read from waitid(2); signals of several ends merge.
+  // Only empties the descriptor: waitid(2) shows which children ended, since their signals merge.
   void ClearChildEnds() {
     signalfd_siginfo info{};
     while (::read(child_ends_, &info, sizeof(info)) > 0) {
@@ -175,14 +175,14 @@ class Keeper {
   bool Reap() {
     for (;;) {
       siginfo_t info{};
-      // First a look: until its end is taken nobody else can have its number.
+      // Looks first without reaping: until then no other process can get its id.
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != ECHILD;
       if (info.si_pid == 0) return true;
       TakeEnd(info.si_pid);
     }
   }
 
-  // As where the first process of a container's own namespace ends, its session ends with it.
+  // Ends its whole session, as the end of the first process ends a PID namespace.
   void TakeEnd(pid_t pid) {
     auto it = running_.begin();
     while (it != running_.end() && it->second != pid) ++it;
@@ -191,12 +191,12 @@ class Keeper {
     if (::waitpid(pid, &report.status, 0) != pid || it == running_.end()) return;
     report.id = it->first;
     running_.erase(it);
-    // Waits for an agent that does not read: its death ends that.
+    // Blocks on an agent that does not read; its death ends that.
     ::send(agent_, &report, sizeof(report), MSG_NOSIGNAL);
   }
 
-  // What is killed leaves its own children to the keeper (PR_SET_CHILD_SUBREAPER), whatever session
-  // they are in; so that killing children until there is none gets all of them.
+  // A killed process leaves its children to the keeper (PR_SET_CHILD_SUBREAPER), whatever their
+  // session; so killing children until none is left ends all of them.
   void EndAll() {
     const pid_t self = ::getpid();
     do {

@@ -35,6 +35,7 @@ struct KeeperReport {
 // file, the working directory, arguments, "KEY=value" lines; each ends with a zero byte) and shuts
 // its writing side; the process answers with a fault, or runs its program, which closes the link.
 struct StartFault {
+  // The step of the start that failed.
   enum class Step : std::int32_t { kNone, kFork, kGroup, kDirectory, kProgram };
   std::int32_t error = 0;
   Step step = Step::kNone;
@@ -54,7 +55,7 @@ KeeperPacket ReceiveRequest(int socket);
 
 // The life of the keeper, in a process forked for it from one that had no threads. It holds no
 // other descriptor than `socket`, which it takes. When the other end is closed, for whatever
-// reason, it kills every process that came of what it started, and ends after them.
+// reason, it kills every process that descends from those that it started, and ends after them.
 [[noreturn]] void KeepProcesses(int socket);
 
 }  // namespace galen::agent

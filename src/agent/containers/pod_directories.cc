@@ -6,7 +6,8 @@
 
 namespace galen::agent {
 
-// What the disk has at a time. Removals come first: a Pod that is made behind its removal stays.
+// The work that the disk does at one time. Removals come first: a Pod's directory that is made in
+// the same turn stays.
 struct PodDirectories::Turn {
   FileSystem& files;
   ContainerProcesses& processes;
@@ -32,7 +33,7 @@ struct PodDirectories::Turn {
 
   Status Make(const std::vector<std::string>& wanted) {
     for (const std::string& path : wanted) {
-      // For nobody else: logs and what programs leave.
+      // Private: the directories hold logs and programs' files.
       RETURN_IF_ERROR(files.MakeDirectories(path, 0700));
     }
     return OkStatus();

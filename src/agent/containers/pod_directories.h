@@ -25,6 +25,7 @@ class PodDirectories {
   // Removals that wait for the disk; what exceeds this is left to the next agent's RemoveOthers.
   static constexpr std::size_t kRemovalsMax = 4096;
 
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     FileSystem& files;
@@ -34,7 +35,7 @@ class PodDirectories {
   // On the loop, perhaps inside the call that asked; never after this was destroyed.
   using Done = std::function<void(const Status& made)>;
 
-  // `directory` is that of all Pods. What is lent outlives this and the work that the disk has.
+  // `directory` is that of all Pods. The arguments outlive this and the work that the disk has.
   PodDirectories(Edges edges, std::string directory)
       : edges_(edges), directory_(std::move(directory)) {}
 

@@ -30,7 +30,8 @@ void ContainerLife::Restore(int restarts, const std::optional<RunEnd>& last, Tim
   end_ = last;
   state_ = State::kEnded;
   restarts_again_ = RestartsAfter(last->code);
-  // The delays of the agent before us are not known, as the kubelet's are not after its restart.
+  // The delays that an agent before this one had reached are not known, just as for a restarted
+  // kubelet.
   start_at_ = restarts_again_ ? now : Time::max();
 }
 
@@ -80,14 +81,15 @@ std::vector<std::size_t> PodLife::InTurn() const {
       return turn;
     }
     turn.push_back(i);
-    // Until all are through, what follows a sidecar waits for it; a restart later holds up nobody.
+    // A sidecar that is not up yet delays what follows it only until the init containers are done;
+    // a later restart delays nothing.
     if (life.kind() == Kind::kSidecar && !initialized_ && !life.running()) return turn;
   }
   return turn;
 }
 
 std::vector<PodLife::Action> PodLife::Decide(Time now) {
-  // First: a sidecar that waits for its restart is not wanted any more.
+  // First: when the Pod ends, a sidecar that waits for its restart need not start.
   if (!ending_ && (InitFailed() || Completed())) BeginEnd(now + grace_);
   if (ending_) return DecideEnd(now);
   std::vector<Action> actions;
@@ -169,7 +171,7 @@ std::string_view PodLife::phase() const {
     });
   };
   if ((ending_ || InitFailed() || Completed()) && !anything_runs()) {
-    // One that was to be restarted when the Pod was asked to go has ended all the same.
+    // A container that waited for its restart when the Pod was asked to end counts as ended.
     const bool well = every_main([](const ContainerLife& life) {
       return life.state() == ContainerLife::State::kEnded && life.last_end()->code == 0;
     });

@@ -42,11 +42,12 @@ class RestartDelay {
 };
 
 // One container from its first start to its last end: how often it started, how it ended, and when
-// it may start again. A value that knows no process and no clock: it is handed both. Rules:
-// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
+// it may start again. A value without process or clock: callers pass the events and the time.
+// Rules: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
 class ContainerLife {
  public:
   using Kind = kube::Container::Kind;
+  // Where the container is between its starts and ends.
   enum class State { kWaiting, kRunning, kEnded };
 
   ContainerLife(Kind kind, RestartPolicy policy) : kind_(kind), policy_(policy) {}
@@ -58,7 +59,7 @@ class ContainerLife {
   void OnStarted(Time now, WallTime wall);
   // Its process has ended. REQUIRES: it ran.
   void OnEnded(const RunEnd& end, Time now);
-  // It was not tried, for a reason that may pass until `again`; Time::max(): it will not.
+  // It could not be tried, for a reason that may pass until `again`; Time::max(): it will not.
   void OnUnable(std::string reason, std::string message, Time again);
 
   State state() const { return state_; }
@@ -81,7 +82,7 @@ class ContainerLife {
   // Between two runs: how long it waits, zero for the first restart.
   Duration delay() const { return delay_; }
   bool restarts_again() const { return state_ == State::kEnded && restarts_again_; }
-  // Why it could not be tried; "" when nothing keeps it from starting.
+  // Why it could not be tried; "" when there is no such reason.
   const std::string& hindrance() const { return hindrance_; }
   const std::string& hindrance_message() const { return hindrance_message_; }
 
@@ -133,9 +134,9 @@ class PodLife {
 
   // "Pending", "Running", "Succeeded" or "Failed". An end is shown only when nothing runs any more.
   std::string_view phase() const;
-  // Whether every init container is through and every sidecar has started once.
+  // Whether every init container has succeeded and every sidecar has started once.
   bool initialized() const { return initialized_; }
-  // It was asked to go, or has come to its end by itself.
+  // It was asked to end, or has ended by itself.
   bool ending() const { return ending_; }
   bool anything_runs() const;
 
@@ -149,7 +150,7 @@ class PodLife {
 
   std::vector<std::size_t> InTurn() const;
   std::vector<Action> DecideEnd(Time now);
-  // An init container failed, and the policy lets it at that.
+  // An init container failed, and the restart policy does not retry it.
   bool InitFailed() const;
   // No main container will ever run again.
   bool Completed() const;

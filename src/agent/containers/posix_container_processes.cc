@@ -19,14 +19,14 @@
 namespace galen::agent {
 namespace {
 
-// Read in one turn of the loop, so that a container that writes without end starves nobody; also
-// what is read of a container that has ended, whose pipe holds no more by the kernel's default
-// limit.
+// The most that is read in one turn of the loop, so that a container that writes without end does
+// not block others; also the most that is read after its end, since by default a pipe holds no
+// more.
 constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;
 
-// What SIGKILL ended takes a moment to be gone; who waits for it may give its devices to others.
+// After SIGKILL a process takes a moment to be gone; callers may pass its devices on only then.
 constexpr Duration kLookForRestEvery = std::chrono::milliseconds(5);
-// Something that hangs in the kernel is not waited for any longer.
+// A process that hangs in the kernel is not waited for any longer.
 constexpr int kLooksForRestMax = 400;
 
 struct Pipe {
@@ -39,7 +39,7 @@ StatusOr<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Only containers of this directory have it: two agents of one machine do not meet.
+// Only containers of this directory have this name: two agents of one machine never share a group.
 std::string GroupName(const std::string& directory) {
   return fmt::format("galen-{:016x}", Fnv1a(directory));
 }
@@ -53,7 +53,7 @@ std::string MarkOf(const ContainerCommand& command) {
 
 }  // namespace
 
-// A container that runs; ends with all that came of it.
+// A container that runs; destroying it kills all its processes.
 class PosixContainerProcesses::Running final : public ContainerProcess {
  public:
   // Listed in its owner while it runs, by `id`.
@@ -134,13 +134,12 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
   void Finish() {
     finished_ = true;
     owner_.running_.erase(id_);
-    // Those that were killed may take a moment to go, and the group stays until then.
+    // Killed processes may take a moment to go, and the group stays until then.
     if (!group_.empty() && !owner_.groups_.Remove(group_)) owner_.empty_groups_.push_back(group_);
   }
 
-  // What has left the session, by the control group where there is one, else by its environment:
-  // as where the first process of a container's own namespace ends, nothing outlives it. How many
-  // were still there.
+  // Kills processes that have left the session, found by the control group where there is one, else
+  // by their environment. Returns how many were left.
   int KillRest() {
     const std::string name = group_.substr(group_.empty() ? 0 : group_.rfind('/'));
     const auto is_mine = [&](pid_t pid) {
@@ -154,7 +153,7 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
   PosixContainerProcesses& owner_;
   const std::uint64_t id_;   // the keeper's
   const std::string group_;  // "" without one
-  const std::string mark_;   // the line of its environment that is only its own
+  const std::string mark_;   // the environment line that identifies its processes
   bool finished_ = false;
   bool held_ = false;
   Timer look_;
@@ -183,7 +182,7 @@ PosixContainerProcesses::~PosixContainerProcesses() {
   groups_.RemoveAll();
 }
 
-// A start that failed has an end too, of which nobody wants to know.
+// A start that failed has an end as well, which nobody waits for.
 void PosixContainerProcesses::OnEnded(std::uint64_t id, int status) {
   if (const auto it = running_.find(id); it != running_.end()) it->second->OnFirstEnded(status);
 }
@@ -195,7 +194,7 @@ void PosixContainerProcesses::OnKeeperLost(const std::string& how) {
       {{"keeper", keeper_->pid()}, {"by", how}, {"containers", running_.size()}});
   std::vector<std::uint64_t> ids;
   for (const auto& [id, running] : running_) ids.push_back(id);
-  // By the kernel, as they asked it to when they started (PR_SET_PDEATHSIG).
+  // The kernel kills them: they asked for it when they started (PR_SET_PDEATHSIG).
   for (const std::uint64_t id : ids) OnEnded(id, SIGKILL);
 }
 
@@ -237,7 +236,7 @@ int PosixContainerProcesses::KillLeftovers() {
 
 StatusOr<std::string> PosixContainerProcesses::ReadStart(const std::string& path,
                                                          std::size_t bytes_max) {
-  // Neither a link to a file of ours nor a pipe that nobody fills.
+  // Neither follows a link to a file of ours nor waits for a pipe without a writer.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return ErrnoStatus(errno, "read " + path);
   struct stat info{};
@@ -257,7 +256,7 @@ StatusOr<std::string> PosixContainerProcesses::ReadStart(const std::string& path
 }
 
 void PosixContainerProcesses::RemoveTree(const std::string& directory) {
-  std::error_code ignored;  // what cannot be removed is looked at again by the next agent
+  std::error_code ignored;  // the next agent tries to remove it again
   std::filesystem::remove_all(directory, ignored);
 }
 

@@ -1,6 +1,6 @@
 // Containers as processes of this machine: each the leader of a session of its own, so that a
 // signal reaches all of it, in a control group of its own where the machine allows one, and started
-// by a keeper (process_keeper.h) that kills all that came of it when the agent dies. It has its own
+// by a keeper (process_keeper.h) that kills all its descendants when the agent dies. It has its own
 // environment and none of the agent's descriptors, and cannot gain rights by starting a program
 // (no_new_privs). base/process.h is for programs of ours, which share our environment and session.
 // Belongs to its loop.
@@ -22,13 +22,13 @@ namespace galen::agent {
 
 class PosixContainerProcesses final : public ContainerProcesses {
  public:
-  // `directory` is the one that every container's own lies below: by it, in their environment, are
-  // left-over processes known. `places` are another's in tests. A keeper that ends is logged, and
-  // its containers end by SIGKILL.
+  // The directory of every container lies below `directory`; left-over processes are recognised by
+  // it in their environment. Tests give other `places`. A keeper that ends is logged, and its
+  // containers end by SIGKILL.
   PosixContainerProcesses(IoLoop& loop, Log& log, std::unique_ptr<ProcessKeeper> keeper,
                           std::string directory, ControlGroups::Places places = {});
 
-  // What it started is gone by then, but for what hangs in the kernel.
+  // Kills every container's processes; only one that hangs in the kernel may outlive it.
   ~PosixContainerProcesses() override;
 
   StatusOr<std::unique_ptr<ContainerProcess>> Start(const ContainerCommand& command,
@@ -50,7 +50,7 @@ class PosixContainerProcesses final : public ContainerProcesses {
   std::map<std::uint64_t, Running*> running_;  // by the keeper's number
   const std::string directory_;
   const ControlGroups groups_;
-  std::vector<std::string> empty_groups_;  // of ends, as long as the kernel keeps them
+  std::vector<std::string> empty_groups_;  // to be removed once the kernel lets go of them
 };
 
 }  // namespace galen::agent

@@ -86,7 +86,7 @@ void SetPatience(int socket, Duration patience) {
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
 }
 
-// False with errno set: EAGAIN when nobody takes it in time, EPIPE when the other end is closed.
+// False with errno set: EAGAIN when it is not read in time, EPIPE when the other end is closed.
 bool SendAll(int link, const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t count = ::send(link, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
@@ -103,7 +103,7 @@ Status HandOver(int link, const std::string& plan, const ContainerCommand& comma
   const bool late = !sent && errno == EAGAIN;
   StartFault fault;
   ssize_t count = 0;
-  // One that ended early may have said why before.
+  // A process that ended early may have sent its fault before.
   while (!late && (count = ::recv(link, &fault, sizeof(fault), 0)) < 0 && errno == EINTR) {
   }
   if (count == sizeof(fault)) return ToStatus(fault, command);
@@ -173,7 +173,7 @@ void ProcessKeeper::Watch(IoLoop& loop, OnEnd on_end, OnLost on_lost) {
   watch_ = loop.WatchFd(socket_.get(), {.readable = true}, [this](Readiness) { OnReport(); });
 }
 
-// One a turn.
+// One report a turn of the loop.
 void ProcessKeeper::OnReport() {
   KeeperReport report;
   const ssize_t count = ::recv(socket_.get(), &report, sizeof(report), MSG_DONTWAIT);
@@ -185,7 +185,7 @@ void ProcessKeeper::OnReport() {
 void ProcessKeeper::Lose() {
   watch_.Cancel();
   socket_.Reset();
-  // One that does not read any more is of no use either; its containers die with it.
+  // A keeper that does not read any more is of no use either; its containers die with it.
   ::kill(pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -217,7 +217,7 @@ StatusOr<std::uint64_t> ProcessKeeper::Run(const ContainerCommand& command, int 
   link.theirs.Reset();
   const Status handed = HandOver(link.ours.get(), plan, command);
   if (handed.ok()) return last_id_;
-  // It may begin yet.
+  // It may still start.
   Signal(last_id_, SIGKILL);
   return handed;
 }
@@ -230,8 +230,8 @@ void ProcessKeeper::Signal(std::uint64_t id, int signal) {
 bool ProcessKeeper::Send(const KeeperRequest& request, const std::vector<int>& descriptors) {
   if (!socket_) return false;
   if (SendRequest(socket_.get(), request, descriptors)) return true;
-  // Hundreds of messages wait for one that is stopped or hangs: what it was to kill would run on.
-  // Its end is then seen as any other.
+  // Hundreds of unread messages: the keeper is stopped or hangs, and would not kill what it should.
+  // Its end is then handled as any other.
   if (errno == EAGAIN) ::kill(pid_, SIGKILL);
   return false;
 }

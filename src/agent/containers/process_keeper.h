@@ -1,5 +1,5 @@
 // The agent's side of its keeper: one small process whose children all containers are. It sees the
-// agent's end, whatever ends it, and then kills all that came of them, daemons with a session of
+// agent's end, whatever ends it, and then kills all their descendants, daemons with a session of
 // their own too, since it adopts what loses its parent (PR_SET_CHILD_SUBREAPER). Linux only.
 // Belongs to the agent's loop from Watch on.
 #pragma once
@@ -22,17 +22,18 @@ namespace galen::agent {
 
 struct KeeperRequest;
 
-// Why a keeper that began could not go on, by its errno: Unimplemented where the kernel is older
-// than Linux 5.9, which brought close_range(2); PermissionDenied where a sandbox refuses a call.
+// Why a keeper that was forked could not go on, by its errno: Unimplemented where the kernel is
+// older than Linux 5.9, which brought close_range(2); PermissionDenied where a sandbox refuses a
+// call.
 Status WhyNoKeeper(int error);
 
 // A keeper that runs, and its end of the conversation.
 class ProcessKeeper {
  public:
-  // What starts a program waits this long for it to run. A program on a disk that hangs takes the
-  // loop no longer, which systemd's watchdog would end after 30 s.
+  // How long Run waits for the program to start. A disk that hangs blocks the loop no longer than
+  // this; systemd's watchdog would end the agent after 30 s.
   static constexpr Duration kStartWithin = std::chrono::seconds(5);
-  // The longest that the end of the keeper is waited for, which is that of all it started.
+  // How long the destructor waits for the keeper and all its processes to end.
   static constexpr Duration kEndWithin = std::chrono::seconds(2);
 
   // Forks it; `start_within` is another in tests. REQUIRES: this process has no threads yet.
@@ -43,8 +44,8 @@ class ProcessKeeper {
 
   // A process that Run gave the number of has ended; `status` is waitpid(2)'s.
   using OnEnd = std::function<void(std::uint64_t id, int status)>;
-  // The keeper itself ended although nobody asked it to; `how` says by which signal or exit code.
-  // Nothing can be run any more, and OnEnd is not called. Once.
+  // The keeper itself ended unasked; `how` names its signal or exit code. Nothing can be run any
+  // more, and OnEnd is not called. Once.
   using OnLost = std::function<void(const std::string& how)>;
   // Once, before anything is run. The loop outlives this.
   void Watch(IoLoop& loop, OnEnd on_end, OnLost on_lost);

@@ -23,7 +23,7 @@ std::string ReadProc(pid_t pid, const char* name) {
   return text.str();
 }
 
-// Whether a piece of `text` is such a one; pieces end with `end`.
+// Whether a piece of `text` satisfies `is`; pieces end with `end`.
 bool HasPiece(const std::string& text, char end, const std::function<bool(std::string_view)>& is) {
   std::size_t from = 0;
   while (from < text.size()) {
@@ -40,8 +40,8 @@ int SignalThese(const std::vector<pid_t>& pids, int signal, const IsMeant& is_me
   int signalled = 0;
   for (const pid_t pid : pids) {
     if (pid == ::getpid()) continue;
-    // First the handle, then the look: whoever has the number at the look, the handle's process is
-    // either that one or gone.
+    // First the handle, then the check: if the process id still matches then, the handle means that
+    // process, or it is gone.
     const Fd handle = OpenProcess(pid);
     if (handle && is_meant(pid) && SignalProcess(handle, signal)) ++signalled;
   }

@@ -1,6 +1,6 @@
-// Finds processes of this machine by what they say of themselves, and signals them by a handle that
-// means that very process: a number alone may be another's by the time it is used. Linux only;
-// blocking, a few milliseconds for some hundred processes.
+// Finds processes of this machine by environment or control group, and signals them by a pidfd: a
+// process id alone may have been reused by the time it is used. Linux only; blocking, a few
+// milliseconds for some hundred processes.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace galen::agent {
 
-// Whether a process is one that is looked for; it is asked while the process is held, so that the
-// answer is about the one that the signal reaches.
+// Whether a process is one to be signalled; called while its handle is held, so that the signal
+// reaches the process that was checked.
 using IsMeant = std::function<bool(pid_t pid)>;
 
 // Sends `signal` to those of `pids` that are meant, except to the caller itself. How many got it.
@@ -22,8 +22,8 @@ int SignalThese(const std::vector<pid_t>& pids, int signal, const IsMeant& is_me
 // Every process of the machine that can be seen.
 std::vector<pid_t> AllProcesses();
 
-// Whether a line of the environment that the process was started with is such a one; false for a
-// process of another user.
+// Whether a line of the environment that the process was started with satisfies the function; false
+// for a process of another user.
 bool HasEnvironmentLine(pid_t pid, const std::function<bool(std::string_view line)>& is_such);
 
 // Whether the process belongs to the control group at that path below a hierarchy's root.

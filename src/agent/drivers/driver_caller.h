@@ -1,5 +1,5 @@
-// Who can ask a driver to make claims ready and to let go of them: the plugin manager can, and a
-// fake in tests. Belongs to the agent's loop.
+// Calls a driver to prepare and unprepare claims: the plugin manager is one, and a fake in tests.
+// Belongs to the agent's loop.
 #pragma once
 
 #include <functional>

@@ -44,7 +44,7 @@ void DriverLink::Call(std::string_view method, std::string request, Duration dea
 
 void DriverLink::FailCalls(const Status& why) {
   std::vector<std::function<void(StatusOr<std::string>)>> waiting;
-  // Taken out first: whoever is answered may call again.
+  // Moved out first: a callback may call again.
   for (auto& [id, pending] : std::exchange(pending_, {})) {
     if (pending.done) waiting.push_back(std::move(pending.done));
   }
@@ -64,7 +64,8 @@ void DriverLink::Read(std::int64_t steps) {
   pace_.Spend(now, edges_.room.CostOf(steps));
   const Duration wait = ending_ ? Duration::zero() : pace_.Wait(now, 0);
   waits_ += wait > Duration::zero();
-  // A turn later also without a wait: one report a turn, and the sockets of others in between.
+  // In a later turn even without a wait: one report a turn, so that other sockets are served in
+  // between.
   next_timer_ = edges_.loop.After(wait, [this] { ReadNext(); });
 }
 
@@ -98,7 +99,7 @@ void DriverLink::OnEnding() {
 }
 
 void DriverLink::OnEnd(const Status& status) {
-  // The stream ends here, but it is this very stream that calls: it is taken down a turn later.
+  // A turn later: this stream is the caller, so it cannot be destroyed here.
   stream_timer_ = edges_.loop.After(Duration::zero(), [this, status] { LoseStream(status); });
 }
 
@@ -115,7 +116,7 @@ void DriverLink::Dial() {
 void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
   if (!connection.ok()) return DialLater(connection.status());
   connection_ = std::move(connection).value();
-  // A turn later: it is the connection that calls, and OnDisconnected destroys it.
+  // A turn later: the connection is the caller, and OnDisconnected destroys it.
   connection_->OnClosed([this](const Status& why) {
     down_timer_ = edges_.loop.After(Duration::zero(), [this, why] { OnDisconnected(why); });
   });
@@ -134,21 +135,21 @@ void DriverLink::DialLater(const Status& why) {
 void DriverLink::OnConnected() {
   up_since_ = edges_.loop.WallNow();
   connected_at_ = edges_.loop.Now();
-  // Somebody accepted; whether he also stays decides about the other backoff.
+  // The driver accepted the connection; whether it keeps it decides about the other backoff.
   backoff_.Reset();
   backoff_without_socket_.Reset();
   edges_.listener.OnLinkUp(*this);
   if (wants_health()) OpenStream();
 }
 
-// The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
-// again and again, is waited for longer and longer.
+// The connection is gone. A driver that kept it for long is dialled again at once; one that closes
+// it again and again, after longer and longer waits.
 void DriverLink::OnDisconnected(const Status& why) {
   // The stream's end follows what it brought, and comes back here.
   if (ending_) return;
   Close();
   up_since_.reset();
-  FailCalls(Unavailable("driver {} hung up", facts_.driver));
+  FailCalls(Unavailable("driver {} closed the connection", facts_.driver));
   dial_timer_ = edges_.loop.After(DelayAfter(connected_at_), [this] { Dial(); });
   edges_.listener.OnLinkDown(*this, why);
 }
@@ -191,7 +192,7 @@ void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {
   const auto it = pending_.find(id);
   if (it == pending_.end() || !it->second.done) return;
   const auto done = std::exchange(it->second.done, nullptr);
-  // The call that is answering is taken down a turn later.
+  // In a later turn: the call that is answering cannot be destroyed here.
   sweep_timer_ = edges_.loop.After(Duration::zero(), [this] {
     std::erase_if(pending_, [](const auto& item) { return !item.second.done; });
   });
@@ -199,7 +200,7 @@ void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {
 }
 
 void DriverLink::Close() {
-  // Calls before what carries them; timers too, for they act on what goes.
+  // Calls are destroyed before the connection that carries them; timers too, since they use both.
   for (auto& [id, pending] : pending_) pending.call.reset();
   dial_timer_.Cancel();
   stream_timer_.Cancel();

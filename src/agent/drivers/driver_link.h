@@ -1,6 +1,6 @@
 // One instance of a driver: the connection to its endpoint, its health stream, the calls to it.
 // Dials again for as long as it lives, at once after a loss and then with jittered backoff.
-// Belongs to the agent's loop. What happens is reported to a listener, never from inside a verb.
+// Belongs to the agent's loop. Events go to a listener, never from inside a method call.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,14 @@
 
 namespace galen::agent {
 
-// What the reports of all drivers together may take of the agent: bytes of long reports that are
-// under way, and a share of its thread. Outlives the links that it serves.
-//
-// A report within half of its stream's window needs no room: the window bounds it. A longer one is
-// admitted whole or waits its turn, so that two that are half here never wait for each other.
+// Bounds what the reports of all drivers together may take of the agent: bytes of long reports that
+// are being received, and a share of the loop's time. Outlives the links that it serves. A report
+// within half of its stream's window needs no room: the window bounds it. A longer one is admitted
+// whole or waits its turn, so that two half-received reports never wait for each other.
 class ReportRoom {
  public:
-  // What a driver may have under way that was not read. HTTP/2's own first window (RFC 9113,
-  // section 6.9.2), and about 800 devices with a sentence each.
+  // How many unread bytes a driver may have sent. HTTP/2's own first window (RFC 9113, section
+  // 6.9.2), and about 800 devices with a sentence each.
   static constexpr std::uint32_t kStreamWindowBytes = 64 * 1024;
   // Bytes of all long reports together: two of the longest that gRPC takes (4 MiB). At the limit
   // the next one waits at its driver, in the order of asking.
@@ -43,15 +42,15 @@ class ReportRoom {
   // that floods kept the journal so busy that changes of a quiet driver were published three times
   // as late as without the flood (galen-bench flood).
   static constexpr std::int64_t kStepsPerSecond = 1'000;
-  // What all drivers together may do at one stroke before the pace holds: each device that a node
-  // may have goes once through each of the four states, as at the loss and the return of a whole
-  // node's hardware.
+  // The burst that all drivers together may have before the pace limits them: every device of a
+  // full node goes once through each of the four states, as when a whole node's hardware is lost
+  // and comes back.
   static constexpr std::int64_t kStepsAtOnce = std::int64_t{4} * kNodeDevicesMax;
 
   ReportRoom() = default;
   ReportRoom(const ReportRoom&) = delete;
 
-  // One link more, one less. Each has an equal part of the pace.
+  // A link joins or leaves. Each has an equal part of the pace.
   void Join() { ++links_; }
   void Leave(const void* link);
 
@@ -61,7 +60,7 @@ class ReportRoom {
   // The report was read, or will not come. Does nothing where none was asked for.
   void GiveBack(const void* link);
 
-  // What so many steps of one link cost it in tokens of its bucket.
+  // The tokens that so many steps of one link take from its bucket.
   std::int64_t CostOf(std::int64_t steps) const { return steps * links_; }
   static TokenBucket MakeBucket() {
     return {kStepsAtOnce, Duration(std::chrono::seconds(1)) / kStepsPerSecond};
@@ -93,7 +92,7 @@ class LinkListener {
   virtual ~LinkListener() = default;
   // Connected; calls can be made. The health stream, if one is wanted, is opened next.
   virtual void OnLinkUp(const DriverLink& link) = 0;
-  // A NodeWatchResourcesResponse as it came, of at most what a gRPC message may have; the bytes
+  // An undecoded NodeWatchResourcesResponse, at most as large as a gRPC message may be; the bytes
   // live until DriverLink::Read, and no other comes before that.
   virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
   // The health stream ended although the connection stands; it is opened again.
@@ -104,29 +103,30 @@ class LinkListener {
   virtual void OnLinkDown(const DriverLink& link, const Status& why) = 0;
 };
 
-// One HTTP/2 connection carries calls and stream, as the kubelet's does. A stream that ends, with
-// its connection or without, ends for the listener when all that came before was read.
+// One HTTP/2 connection carries calls and stream, as the kubelet's does. The listener is notified
+// of a stream's end after it has read all reports that came before it.
 class DriverLink final : private rpc::StreamSink {
  public:
-  // While a socket is there somebody may listen soon; without one only a new registration helps.
+  // While a socket exists its driver may listen soon; without one only a new registration helps.
   // Both are unix sockets on this node: a try costs microseconds.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(20),
                                           .most = std::chrono::milliseconds(500)};
   static constexpr BackoffPolicy kBackoffWithoutSocket{.first = std::chrono::milliseconds(500),
                                                        .most = std::chrono::seconds(10)};
-  // The kubelet's patience with a registration socket, here for the endpoint.
+  // The kubelet's timeout for dialling a registration socket, here used for the endpoint.
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
-  // A connection or stream that lived this long was sound, and the next is tried at once. Of those
-  // that end sooner only the first is: a driver that ends each stream after one message would have
-  // its devices go to Unknown and back without end, and every Pod and disk written each time. The
-  // most is what the kubelet waits before it opens a stream again.
+  // A connection or stream that lived this long counts as stable, and the next one is opened at
+  // once. After a shorter one only the first retry is immediate: else a driver that ends each
+  // stream after one message would flip its devices to Unknown and back, with a write of every Pod
+  // each time. The longest wait is the kubelet's between two streams.
   static constexpr Duration kSoundAfter = std::chrono::seconds(10);
   static constexpr BackoffPolicy kBackoffShortLived{.first = std::chrono::milliseconds(500),
                                                     .most = std::chrono::seconds(5)};
-  // A long report that was admitted and is not whole by then ends its stream: others wait for the
-  // room that it holds. On this node's sockets it takes milliseconds.
+  // A long report that was admitted must be complete within this time, or its stream is ended:
+  // others wait for the room that it holds. On this node's sockets it takes milliseconds.
   static constexpr Duration kWholeWithin = std::chrono::seconds(5);
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -146,11 +146,11 @@ class DriverLink final : private rpc::StreamSink {
   void Call(std::string_view method, std::string request, Duration deadline,
             std::function<void(StatusOr<std::string>)> done);
 
-  // The report that was handed on last was read, at a cost of so many steps (ReportRoom). The next
-  // comes in a later turn, and not before the link's part of the pace allows it: until then the
-  // driver is held back by its stream's window, and nothing that it reports is dropped.
+  // The caller has read the last report, at a cost of so many steps (ReportRoom). The next comes in
+  // a later turn, and not before the link's part of the pace allows it: until then the driver is
+  // held back by its stream's window, and nothing that it reports is dropped.
   void Read(std::int64_t steps);
-  // Opens the health stream anew, upon which a driver reports all that it knows. False when no
+  // Opens the health stream anew, so that the driver reports all that it knows. False when no
   // stream is open.
   bool ReadAnew();
 
@@ -170,7 +170,7 @@ class DriverLink final : private rpc::StreamSink {
  private:
   struct Pending {
     std::unique_ptr<rpc::Call> call;
-    Timer refusal;  // instead of a call when there is no connection
+    Timer refusal;  // reports the refusal when there is no connection
     std::function<void(StatusOr<std::string>)> done;
   };
 
@@ -186,14 +186,14 @@ class DriverLink final : private rpc::StreamSink {
   void Dial();
   void DialLater(const Status& why);
   void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
-  // Connected, reported a turn later: whoever listens may call or destroy.
+  // Connected. The listener is notified a turn later, since it may call or destroy this.
   void OnConnected();
-  // The connection is gone: answers what waits, dials again, reports.
+  // The connection is gone: fails open calls, dials again, notifies the listener.
   void OnDisconnected(const Status& why);
   void OpenStream();
   // The stream is gone, the connection perhaps not.
   void LoseStream(const Status& why);
-  // How long to wait after something that was there since `since` has ended.
+  // How long to wait after a connection or stream that existed since `since` has ended.
   Duration DelayAfter(Time since);
   void Answer(std::uint64_t id, StatusOr<std::string> reply);
   void Close();
@@ -212,13 +212,13 @@ class DriverLink final : private rpc::StreamSink {
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> stream_;
   TokenBucket pace_ = ReportRoom::MakeBucket();
-  bool unread_ = false;  // a report was handed on and the next did not come
-  bool ending_ = false;  // the stream; what came before is read without a pace
+  bool unread_ = false;  // a report was handed on and Read was not called yet
+  bool ending_ = false;  // the stream is ending; its remaining reports are read without a pace
   std::uint64_t waits_ = 0;
   // Calls that are not answered yet, and answered ones until they are swept.
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_call_ = 0;
-  // One for each thing that may have to wait for the next turn: they may all wait at once.
+  // One timer for each thing that may have to wait for the next turn: all of them may wait at once.
   Timer dial_timer_, stream_timer_, down_timer_, sweep_timer_, up_timer_, next_timer_, whole_timer_;
 };
 

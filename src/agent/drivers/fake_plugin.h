@@ -1,5 +1,5 @@
 // A driver on a FakeNetwork: registers, prepares, reports health, and misbehaves when asked to.
-// For tests. Belongs to its loop; what is lent outlives it.
+// For tests. Belongs to its loop; the arguments outlive it.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ DeviceHealth HealthIn(const DeviceId& id, const kube::ResourceHealth& said) {
   health.cause.message = CutText(said.message, kReportedMessageBytesMax);
   if (health.state != HealthState::kHealthy) health.cause.code = cause_code::kReported;
   if (health.state == HealthState::kUnknown && said.message.empty()) {
-    health.cause.message = "the kubelet says that it does not know";
+    health.cause.message = "the kubelet reports this device as Unknown";
   }
   return health;
 }
@@ -67,8 +67,8 @@ class Entry {
   }
 
  private:
-  // The only resource whose id ends in this device's name, and in no other's that is longer;
-  // nullptr when there is none, or two.
+  // The only resource whose id ends in this device's name and in no longer device name; nullptr
+  // when there is none, or two.
   const kube::ResourceHealth* Named(const DeviceId& id) const {
     const kube::ResourceHealth* found = nullptr;
     for (const kube::ResourceHealth& said : status_.resources) {
@@ -89,7 +89,7 @@ class Entry {
   const std::vector<DeviceId> devices_;
 };
 
-// Which of two healths of a device counts: one that is meant for it, then the worse.
+// Which of two healths of a device counts: an unambiguous one, then the worse.
 bool Outweighs(const DeviceHealth& a, const DeviceHealth& b) {
   const bool a_is_vague = a.cause.code == cause_code::kNotReported;
   const bool b_is_vague = b.cause.code == cause_code::kNotReported;
@@ -138,11 +138,11 @@ std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
 }
 
 void KubeletHealth::Look() {
-  // As a rule every driver is asked, and nothing is to be read.
+  // By default every driver is asked, and nothing is to be read here.
   if (drivers_.empty()) return;
   const Healths healths = HealthsNow();
   for (const std::string& driver : drivers_) {
-    // The same counts anew when the driver is back.
+    // The kubelet's health counts again once the driver is back.
     if (!is_connected_(driver)) {
       std::erase_if(reported_, [&](const auto& item) { return item.first.driver == driver; });
       continue;
@@ -174,7 +174,7 @@ void KubeletHealth::Report(const std::string& driver, const Healths& healths) {
     changed.push_back(health);
   }
   if (changed.empty()) return;
-  // It holds until the next: the kubelet keeps the deadlines.
+  // Without a deadline: the kubelet keeps the deadlines.
   edges_.sink.OnReport(
       {.report = {.driver = driver, .devices = std::move(changed)}, .lasting = true},
       edges_.loop.Now());
@@ -187,7 +187,8 @@ void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths
   }
   for (const DeviceId& id : rest) {
     reported_.erase(id);
-    edges_.sink.Forget(id, "no Pod's own field names it, and its driver is not asked");
+    edges_.sink.Forget(
+        id, "no Pod's allocatedResourcesStatus lists it, and its driver is not asked for health");
   }
 }
 

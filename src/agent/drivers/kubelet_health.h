@@ -1,7 +1,7 @@
 // Health from the kubelet's own field of a Pod (allocatedResourcesStatus, KEP-4680), as the source
 // for drivers that the agent does not subscribe to: one that serves a single subscriber serves the
 // kubelet. It has no deadline here, since the kubelet keeps those. If the kubelet dies and the
-// driver hangs then, nobody notices here: the health stays as it is, and only the Node's Ready
+// driver then hangs, this cannot notice it: the health stays as it is, and only the Node's Ready
 // condition, which is not watched, shows that the kubelet is gone. Belongs to the agent's loop.
 #pragma once
 
@@ -19,30 +19,31 @@ namespace galen::agent {
 
 // The devices of these drivers that the Pod's own field lists. The field names them by CDI ids,
 // which only the driver and the kubelet know: a device is taken for the one whose name the id ends
-// in, or for the only one that is left. Where this does not keep devices apart they are as the
-// field has them if it has all alike, else Unknown. Pure.
+// in, or for the only one that is left. Where that is ambiguous, the devices get the field's health
+// if it is the same for all, else Unknown. Pure.
 std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
                                                  const std::vector<HeldDevice>& held,
                                                  const std::set<std::string>& drivers);
 
 class KubeletHealth {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     const NodeView& view;
     const ClaimIndex& index;
     const HealthKeeper& keeper;
-    HealthSink& sink;  // what is read goes there
+    HealthSink& sink;  // receives what is read
   };
-  // `is_connected`: whether the driver is there. Of one that is not nothing is reported: that it is
-  // gone is known here at once, to the kubelet a minute later.
+  // `is_connected`: whether the driver is there. Nothing is reported for a driver that is not: the
+  // agent knows at once that it is gone, the kubelet only a minute later.
   KubeletHealth(Edges edges, std::set<std::string> drivers,
                 std::function<bool(const std::string& driver)> is_connected)
       : edges_(edges), drivers_(std::move(drivers)), is_connected_(std::move(is_connected)) {}
 
-  // To be called when Pods, claims or drivers are others than before, once the first lists are
-  // known. Reports what is new, and has devices forgotten that no Pod's field lists any more. If
-  // several Pods share a device, the worst counts: they are written one after another.
+  // To be called when Pods, claims or drivers changed, once the first lists are known. Reports
+  // changes, and has devices forgotten that no Pod's field lists any more. If several Pods share a
+  // device, the worst counts: they are written one after another.
   void Look();
 
  private:

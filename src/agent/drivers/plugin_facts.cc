@@ -18,7 +18,7 @@ namespace {
 // Kubernetes' limit on spec.driver of a ResourceSlice.
 constexpr std::size_t kDriverNameBytesMax = 63;
 
-// A stranger's list may be of any length.
+// An unknown program's list may have any length.
 std::span<const std::string> VersionsOf(const PluginAnswer& answer) {
   return std::span(answer.versions).first(std::min(answer.versions.size(), kVersionsMax));
 }
@@ -64,7 +64,7 @@ bool IsInside(const std::filesystem::path& path, const std::filesystem::path& ro
   return root_end == root.end() && path_rest != path.end();
 }
 
-// Once by its letters and once by where it truly lies: a symlinked directory must not lead out.
+// Checked both as written and with symlinks resolved: a symlinked directory must not lead out.
 Status CheckInside(const std::string& endpoint, const PluginRules& rules) {
   const std::filesystem::path path = std::filesystem::path(endpoint).lexically_normal();
   const std::filesystem::path root =

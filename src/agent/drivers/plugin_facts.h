@@ -1,5 +1,5 @@
-// What a plugin says of itself, judged by the kubelet's rules: is it a driver of ours, is its
-// endpoint one that may be dialled, and which versions will be used. Pure.
+// What a plugin answers to GetInfo, checked by the kubelet's rules: whether it is a DRA driver,
+// whether its endpoint may be dialled, and which versions are used. Pure.
 #pragma once
 
 #include <functional>
@@ -47,7 +47,7 @@ struct PluginRules {
 };
 
 inline constexpr std::string_view kDraPluginType = "DRAPlugin";
-// As the SDK's health source says it; no kubelet knows the type.
+// As the SDK's health source announces it; no kubelet knows the type.
 inline constexpr std::string_view kHealthSourceType = "galen.dev/HealthSource";
 inline constexpr std::size_t kVersionsMax = 64;  // of one answer; more are not looked at
 

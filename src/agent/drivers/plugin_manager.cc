@@ -25,7 +25,7 @@ PluginManager::PluginManager(Edges edges, Options options)
 PluginManager::~PluginManager() = default;
 
 void PluginManager::OnSocketAdded(const std::string& path) {
-  // One that was left alone is not looked at again until its file is made anew.
+  // A socket that was refused for lack of room is not looked at again until its file is made anew.
   if (registrations_.size() >= kSocketsMax) {
     waiting_.insert(path);
     if (logged_.First("sockets")) {
@@ -49,7 +49,7 @@ void PluginManager::OnSocketRemoved(const std::string& path) {
   // The registration as well: it would ask a socket that is not there.
   registrations_.erase(path);
   if (!waiting_.empty()) Introduce(waiting_.extract(waiting_.begin()).value());
-  // Should it get too crowded again, that is news.
+  // The next shortage is logged again.
   if (waiting_.empty()) logged_.Forget("sockets");
   RemoveInstances([&](const Instance& i) { return i.socket == path; },
                   Unavailable("its registration socket was removed"));
@@ -60,7 +60,7 @@ void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::st
                                std::function<void(StatusOr<std::string>)> done) {
   const auto it = drivers_.find(driver);
   if (it == drivers_.end() || !it->second.authority) {
-    // Later, as every answer comes: callers need not be ready for one within the call.
+    // In a later turn, as every answer comes: callers need not be ready for one within the call.
     return edges_.loop.Post(
         [done = std::move(done)] { done(Unavailable("not connected on this node")); });
   }
@@ -95,7 +95,8 @@ std::vector<DriverInfo> PluginManager::drivers() const {
     }
   }
   for (const auto& [socket, registration] : registrations_) {
-    // A socket that is silent without trouble is somebody else's plugin, or has just appeared.
+    // A socket that has not answered and has no problem is another kind of plugin, or has just
+    // appeared.
     if (known.contains(socket) || registration->trouble().empty()) continue;
     all.push_back({.socket = socket, .trouble = registration->trouble()});
   }
@@ -139,7 +140,7 @@ std::string_view PluginManager::Subject() const {
   return options_.rules.health_sources ? "health source for" : "driver";
 }
 
-// The Pod is to say why briefly, so of the chain of causes only the last is taken.
+// The Pod's text should be short, so it has only the last cause of the chain.
 Cause PluginManager::GoneCause(const std::string& driver, const Status& why) const {
   // The last of the causes; which socket it was is in the log.
   const std::string& chain = why.message();
@@ -271,20 +272,20 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
   TakeOver(name, driver.instances.at(*newest), newest > before, why);
 }
 
-// What the instance before reported holds until its deadline when another takes over. An older one
-// that has to step in again is subscribed to anew: the first that a driver sends to a subscriber is
-// all that it knows, in however many reports.
+// When another instance takes over, earlier reports hold until their deadline. An older instance
+// that becomes the authority again is subscribed to anew: a driver first sends a new subscriber all
+// that it knows, in one or more reports.
 void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool is_newer,
                              const Status& why) {
   edges_.sink.OnDriverConnected(driver);
   // At once rather than at the devices' deadlines: no report will ever come.
   if (!instance.link->wants_health()) {
-    // What the kubelet reports of them stays as it is.
+    // The kubelet's report of these devices stays valid.
     if (options_.kubelet_reports && options_.unsubscribed.contains(driver)) return;
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;
-  // What it reported before it lost its place is among what it reports now.
+  // Its unfinished earlier report is contained in the one that it sends now.
   ForgetReading(instance.link->number());
   if (!instance.link->ReadAnew()) edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
 }

@@ -27,7 +27,7 @@
 namespace galen::agent {
 
 // What is known of one instance of a driver, or of a socket that has not registered yet. For
-// `inspect`, metrics and the node's object; a copy that says nothing of later changes.
+// `inspect`, metrics and the node's object; a copy, which later changes do not reach.
 struct DriverInfo {
   std::string name;  // "" while the plugin has not answered
   std::string socket;
@@ -65,13 +65,14 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // The kubelet's deadline for both calls (45 s): half of the time between two tries at a Pod.
   static constexpr Duration kCallTimeout = std::chrono::seconds(45);
 
-  // Set once: an agent does not change its role or its rules while it runs.
+  // What the agent's configuration says; constant while it runs.
   struct Options {
     PluginRules rules;
     bool notify = false;                 // the manager role
     std::set<std::string> unsubscribed;  // drivers whose health is not asked for
     bool kubelet_reports = false;        // on these, in Pods' status (kubelet_health.h)
   };
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -81,16 +82,16 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     HealthSink& sink;  // the HealthMerger, for drivers or for health sources
   };
 
-  // What is lent outlives the manager. Does nothing until there is a socket.
+  // The arguments outlive the manager. Does nothing until there is a socket.
   PluginManager(Edges edges, Options options);
   ~PluginManager() override;
 
-  // Called, from the loop, whenever drivers() may answer otherwise than before; one callback, set
-  // before the first socket.
+  // Sets the callback that is called, from the loop, whenever drivers() may have changed; one
+  // callback, set before the first socket.
   void OnDriversChanged(std::function<void()> callback) { on_changed_ = std::move(callback); }
 
   // A socket beyond kSocketsMax is logged once and left alone. A replaced one registers anew while
-  // its old instance serves on; the instance of a removed one goes at once, with its calls.
+  // its old instance still serves; the instance of a removed one goes at once, with its calls.
   void OnSocketAdded(const std::string& path) override;
   void OnSocketReplaced(const std::string& path) override;
   void OnSocketRemoved(const std::string& path) override;
@@ -104,11 +105,13 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // connected, no health, or nothing of this device.
   std::string WhyNotReported(const std::string& driver) const;
   bool IsConnected(const std::string& driver) const;
-  // Whether an instance of it is registered, or may be: some socket has not said yet whose it is.
+  // Whether an instance of it is registered, or may be: some socket has not answered yet which
+  // driver it is.
   bool MayReport(const std::string& driver) const;
   // For each driver whose reports are expected: since when none came, or since it registered.
   std::map<std::string, Duration> ReportAges() const;
-  // In order of name, of each the authority first; last what has not answered with its name.
+  // In order of name, each driver's authority first; sockets that have not answered with a name
+  // come last.
   std::vector<DriverInfo> drivers() const;
 
  private:
@@ -120,7 +123,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     bool superseded = false;  // its socket was made again; it stays until the new one is connected
     std::optional<WallTime> reported_wall;
     std::uint64_t reports = 0;
-    std::uint64_t waits = 0;  // of the link's, what is counted and logged
+    std::uint64_t waits = 0;  // waits of the link that were counted and logged
     std::string trouble;
   };
   // A report that is being read. Its bytes are the link's until DriverLink::Read.
@@ -135,7 +138,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   };
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
-    std::optional<std::uint64_t> authority;       // null: nobody is connected
+    std::optional<std::uint64_t> authority;       // null: no instance is connected
     Time reported{};  // when its authority last reported; before, when it registered
   };
 
@@ -146,7 +149,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void OnLinkDown(const DriverLink& link, const Status& why) override;
 
   static DriverInfo InfoOf(const Instance& instance, bool authority);
-  // Asks whoever is behind the socket who it is, until it has answered.
+  // Asks the program behind the socket which driver it is, until it has answered.
   void Introduce(const std::string& socket);
   // The answer to a registration: OK, AlreadyExists when another socket registered the endpoint,
   // ResourceExhausted at kInstancesPerDriverMax.
@@ -158,12 +161,12 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // Marks what came from the socket as to be replaced.
   void Supersede(const std::string& socket);
   void Remove(const std::string& driver, std::uint64_t number, const Status& why);
-  // Everything `doomed` takes; two passes, because removing one may elect, and so notify, before
-  // the next is looked at.
+  // Removes every instance that `doomed` accepts; in two passes, because removing one may elect,
+  // and so notify, before the next is looked at.
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
   // Counts and logs, once, that a driver reports faster than it is read.
   void NoteWaits(const DriverLink& link, Instance& instance);
-  // The next step of the first of readings_, and so on until none is left.
+  // Takes the next step of the first of readings_, and so on until none is left.
   void StepFirstReading();
   void StepLater(Duration delay);
   // Applies the next part of a decoded report. At its end, or if it was refused, the link reads
@@ -177,7 +180,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void ApplyPart(Reading& reading, Instance& instance);
   void ForgetReading(std::uint64_t number);
   Cause WithoutHealth(const std::string& driver) const;
-  // Why nobody reports any more: "driver gpu.example.com is gone: …".
+  // Why the driver's devices are not reported any more: "driver gpu.example.com is gone: …".
   Cause GoneCause(const std::string& driver, const Status& why) const;
   // What an instance is, for people: "driver", or "health source for".
   std::string_view Subject() const;
@@ -193,7 +196,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   std::map<std::string, std::unique_ptr<Registration>> registrations_;  // by socket
   std::set<std::string> waiting_;  // sockets for which there was no room
   std::uint64_t next_number_ = 1;
-  std::deque<Reading> readings_;  // long reports, of one instance one at most
+  std::deque<Reading> readings_;  // long reports, at most one of each instance
   Timer read_;
   // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
   LogOnce logged_;

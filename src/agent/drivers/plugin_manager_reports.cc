@@ -12,7 +12,8 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
   const std::string& driver = link.facts().driver;
   NoteWaits(link, instance);
   if (!IsAuthority(link)) {
-    // Every instance is subscribed to, so that who looks sees that it is well; only one counts.
+    // Every instance is subscribed to, so that `galen get drivers` shows each one's reports; only
+    // the authority's count.
     if (instance.reports == 0) Changed();
     instance.reported_wall = edges_.loop.WallNow();
     ++instance.reports;
@@ -38,8 +39,7 @@ void PluginManager::StepLater(Duration delay) {
   });
 }
 
-// One report after another, so that only one is held decoded; what others report in few devices
-// comes in between.
+// One report after another, so that only one is held decoded; short reports are taken in between.
 void PluginManager::StepFirstReading() {
   if (readings_.empty()) return;
   if (!edges_.sink.HasRoom()) return StepLater(kRoomAgain);

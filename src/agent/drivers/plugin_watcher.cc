@@ -57,7 +57,7 @@ void PluginWatcher::Scan() {
       if (entry.kind == DirectoryEntry::Kind::kUnreadable) trouble = entry.path + " is unreadable";
     }
   }
-  // Anything else: not knowing is no reason to take drivers for gone.
+  // Any other error: a directory that cannot be read does not mean that its drivers are gone.
   Note(trouble);
   rescan_ = loop_.After(trouble_.empty() ? kRescanAfter : kRescanInTrouble, [this] { Scan(); });
 }
@@ -81,7 +81,8 @@ void PluginWatcher::Compare(const std::vector<DirectoryEntry>& entries) {
       if (path == entry.path || path.starts_with(entry.path + "/")) found.emplace(path, stamp);
     }
   }
-  // The new set stands before any listener is notified, so that one may cause another look.
+  // The new set is stored before any listener is notified, so that a listener may cause another
+  // look.
   const std::map<std::string, std::uint64_t> before = std::exchange(sockets_, found);
   for (const auto& [path, stamp] : before) {
     // Removals first, as in the kubelet's reconciler: a driver that moved to another name is not
@@ -103,9 +104,9 @@ bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
   if (entry.kind == Kind::kDirectory || entry.kind == Kind::kUnreadable) return false;
   const bool hidden = HasDotName(entry.path);
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
-  // Dot files are somebody's temporary ones, and not worth a line in the log.
+  // Hidden files are temporary ones of other programs, and not worth a line in the log.
   if (!hidden && logged_.First(entry.path)) {
-    log_.Info("left alone in the directory of sockets: it is none that may be dialled",
+    log_.Info("ignored in the directory of sockets: it is no socket that may be dialled",
               {{"which", NameOf(place_)}, {"path", entry.path}, {"is", WhatItIs(entry.kind)}});
   }
   return false;

@@ -1,6 +1,7 @@
 // Keeps the desired set of registration sockets: looks at the directory at each hint and, should a
 // hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and logged
-// once. What could not be looked at is not taken for gone. Belongs to the agent's loop.
+// once. A socket is not taken for gone because it could not be looked at. Belongs to the agent's
+// loop.
 #pragma once
 
 #include <functional>
@@ -20,32 +21,34 @@ class SocketListener {
  public:
   virtual ~SocketListener() = default;
   virtual void OnSocketAdded(const std::string& path) = 0;
-  // Removed and made again between two looks: whoever listens there has to introduce itself again.
+  // Removed and made again between two looks: its plugin must be asked again which driver it is.
   virtual void OnSocketReplaced(const std::string& path) = 0;
   virtual void OnSocketRemoved(const std::string& path) = 0;
 };
 
 class PluginWatcher {
  public:
-  // Long: the watch sees changes at once, this only repairs a watch that failed.
+  // Long: the watch notices changes at once; rescans only make up for a watch that failed.
   static constexpr Duration kRescanAfter = std::chrono::minutes(5);
-  // While something hinders: a right that is given or a disk that is mounted gives no hint.
+  // While something is wrong: a right that is granted or a disk that is mounted causes no
+  // notification.
   static constexpr Duration kRescanInTrouble = std::chrono::seconds(10);
 
-  // Which directory it is: the kubelet's, which there is where a kubelet is, or one that nobody
-  // need have made.
+  // Which directory it is: the kubelet's registry, which exists where a kubelet runs, or the
+  // optional one of health sources.
   enum class Place { kRegistry, kHealthSources };
 
   PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener,
                 Place place = Place::kRegistry)
       : loop_(loop), log_(log), directory_(directory), listener_(listener), place_(place) {}
 
-  // Watches, and looks once before it returns: whoever registered before the agent is known then.
-  // Where the directory cannot be watched, that is logged, and only rescans notice changes. Once.
+  // Watches, and looks once before it returns: plugins that registered before the agent are known
+  // then. Where the directory cannot be watched, that is logged, and only rescans notice changes.
+  // Once.
   void Start();
   // Whether a look has ever succeeded, for readiness.
   bool scanned() const { return scanned_; }
-  // What hinders; "" when nothing does.
+  // What is wrong, as a sentence; "" when nothing is.
   const std::string& trouble() const { return trouble_; }
 
  private:

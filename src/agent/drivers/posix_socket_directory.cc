@@ -54,7 +54,7 @@ std::optional<DirectoryEntry> Look(const std::string& path) {
 
 Status ScanInto(const std::string& directory, int depth, DirectoryEntries& entries);
 
-// A directory below that cannot be read holds up nobody but those below it.
+// An unreadable sub-directory hides only the sockets below it.
 void Descend(const std::string& directory, int depth, DirectoryEntries& entries) {
   const Status scanned = ScanInto(directory, depth, entries);
   if (scanned.ok() || scanned.code() == Code::kNotFound) return;

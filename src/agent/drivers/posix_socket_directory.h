@@ -19,8 +19,9 @@ class PosixSocketDirectory final : public SocketDirectory {
   static constexpr int kDepthMax = 8;
   static constexpr std::size_t kEntriesMax = 4096;
 
-  // `trusted`: only sockets of this user and of root are sockets, those of others kForeign.
-  // nullopt: whose they are is for whoever made the directory to say, as of the kubelet's.
+  // `trusted`: only sockets of this user and of root count as sockets, those of others as kForeign.
+  // nullopt: any owner counts, for a directory whose maker decides who may write to it, such as the
+  // kubelet's.
   PosixSocketDirectory(IoLoop& loop, std::string directory,
                        std::optional<unsigned> trusted = std::nullopt)
       : loop_(loop), directory_(std::move(directory)), trusted_(trusted) {}

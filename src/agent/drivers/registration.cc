@@ -51,8 +51,8 @@ void Registration::OnInfo(StatusOr<PluginAnswer> answer) {
 
 void Registration::Conclude(const PluginAnswer& answer) {
   if (answer.type != (options_.rules.health_sources ? kHealthSourceType : kDraPluginType)) {
-    // Somebody else's plugin. Not a fault, so nothing is said and nothing tried again.
-    // The code is a mark for Notify: concluded, but not taken in.
+    // Another kind of plugin. Not a fault, so nothing is logged and nothing tried again. The code
+    // marks it for Notify as concluded, but not taken in.
     return Notify(Unimplemented("no handler for plugin type {}", Shown(answer.type, 64)));
   }
   const StatusOr<PluginFacts> facts = JudgePlugin(answer, options_.socket, options_.rules);
@@ -63,8 +63,8 @@ void Registration::Notify(const Status& outcome) {
   const auto conclude = [this, outcome](const Status& notified) {
     if (outcome.code() == Code::kUnimplemented) return Rest();
     if (!outcome.ok()) return TryLater(outcome);
-    // A driver that was not notified that it is registered may wait for it; taking it in again
-    // changes nothing.
+    // A driver that did not get the notification may wait for it; registering it again changes
+    // nothing.
     if (!notified.ok()) return TryLater(Annotate(notified, "NotifyRegistrationStatus"));
     Rest();
   };
@@ -89,7 +89,7 @@ void Registration::Rest() {
 
 void Registration::TryLater(const Status& why) {
   session_.Close();
-  // A plugin that is refused for the same reason every two minutes is one line.
+  // The same refusal every two minutes is logged once.
   if (std::exchange(trouble_, why.message()) != why.message()) {
     edges_.log.Warning("plugin does not register",
                        {{"socket", options_.socket}, {"error", why.message()}});

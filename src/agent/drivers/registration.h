@@ -1,6 +1,6 @@
-// Asks one plugin who it is (GetInfo on its registration socket), again with backoff until it has
-// answered sensibly, and in the manager role notifies it how that ended. A plugin that hangs or
-// talks nonsense holds up nobody: each has its own. Belongs to the agent's loop.
+// Calls GetInfo on one plugin's registration socket, again with backoff until it has given a valid
+// answer, and in the manager role notifies it how that ended. A plugin that hangs or answers
+// nonsense delays no other: each has its own. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 
 namespace galen::agent {
 
-// One plugin, one socket, one try at a time. As the kubelet is: a fresh connection for each try,
-// closed when it is concluded. Once it has concluded well it rests; a socket that is made again
-// gets a new Registration. Destroying it ends whatever is under way, in silence.
+// One plugin, one socket, one try at a time. As in the kubelet, each try has a fresh connection,
+// closed when it is concluded. After a success it rests; a socket that is made again gets a new
+// Registration. Destroying it ends whatever is under way, in silence.
 class Registration {
  public:
-  // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify): its own answers
-  // in well under a second on a loaded node.
+  // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify), which plugins
+  // are made to meet.
   static constexpr Duration kGetInfoTimeout = std::chrono::seconds(1);
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
   static constexpr Duration kNotifyTimeout = std::chrono::seconds(5);
@@ -36,6 +36,7 @@ class Registration {
     PluginRules rules;
     bool notify = false;  // the manager role: the plugin is notified how its registration ended
   };
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -49,18 +50,18 @@ class Registration {
   Registration(Edges edges, Options options, OnFacts on_facts);
 
   void Start() { Dial(); }
-  // What hinders, as a sentence; "" when nothing does, also for a plugin that is no DRA driver.
+  // What is wrong, as a sentence; "" when nothing is, also for a plugin that is no DRA driver.
   const std::string& trouble() const { return trouble_; }
 
  private:
-  // What one try holds: gone as soon as it is concluded, so that a plugin sees no idle connection
-  // of ours.
+  // What one try uses: closed as soon as the try is concluded, so that a plugin sees no idle
+  // connection of ours.
   struct Session {
     std::unique_ptr<net::Connection> connection;
     std::unique_ptr<rpc::Channel> channel;
     std::unique_ptr<rpc::Call> call;
 
-    // A call ends before what carries it.
+    // A call ends before the connection that carries it.
     void Close() {
       call.reset();
       channel.reset();

@@ -13,8 +13,8 @@ namespace galen::agent {
 
 // A name below the directory. A file that was removed and made again has another stamp.
 struct DirectoryEntry {
-  // kUnreadable: it is there, but what it is, or what lies below it, could not be seen. kForeign: a
-  // socket of a user that is not trusted here.
+  // kUnreadable: it exists, but its kind, or what lies below it, cannot be read. kForeign: a socket
+  // of a user who is not trusted here.
   enum class Kind { kSocket, kDirectory, kSymlink, kOther, kUnreadable, kForeign };
   std::string path;
   Kind kind = Kind::kOther;

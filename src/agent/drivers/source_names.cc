@@ -14,8 +14,8 @@ namespace galen::agent {
 void SourceNames::OnChanged() {
   std::set<std::string> connected;
   for (const DriverInfo& source : sources_.drivers()) {
-    // A device plugin's resource has no registered driver to be found, and a source that has not
-    // said its name yet cannot be looked for.
+    // A device plugin's resource has no registered driver, and a source that has not given its name
+    // yet cannot be checked.
     if (!source.connected || source.name.empty() || IsPluginResource(source.name)) continue;
     connected.insert(source.name);
     alone_.try_emplace(source.name, Alone{.since = loop_.Now()}).first->second.gone.reset();

@@ -14,18 +14,19 @@ namespace galen::agent {
 
 class SourceNames {
  public:
-  // Both start together on a node that boots; a driver's Pod takes its time.
+  // A node that boots starts both at once, and a driver's Pod may come up later.
   static constexpr Duration kDriverWithin = std::chrono::seconds(60);
-  // One that disconnects and comes back within this was there all the time.
+  // A driver that reconnects within this time counts as never gone.
   static constexpr Duration kComesBackWithin = std::chrono::minutes(5);
 
-  // `drivers` and `sources` are lent and outlive this.
+  // `drivers` and `sources` are borrowed and outlive this.
   SourceNames(Loop& loop, Log& log, const PluginManager& drivers, const PluginManager& sources)
       : loop_(loop), log_(log), drivers_(drivers), sources_(sources) {}
 
   // Drivers or sources are others than before.
   void OnChanged();
-  // Why nothing of this source is shown, as a sentence; "" while its driver is there, or may come.
+  // Why nothing of this source is shown, as a sentence; "" while its driver is registered, or may
+  // still come.
   std::string TroubleOf(const std::string& driver) const;
 
  private:
@@ -36,7 +37,7 @@ class SourceNames {
   };
   // By name, once each: "gpu.example.com, nic.example.com".
   std::string Registered() const;
-  // Forgets what is over, and warns of what is due.
+  // Drops entries whose driver is back, and warns of those that are due.
   void Warn();
 
   Loop& loop_;

@@ -1,5 +1,5 @@
-// What is written down of devices and Pods: before it is published, and read back after a
-// restart. The real one is HistoryLog; one in memory serves tests. Belongs to the agent's loop.
+// The record of what happened to devices and Pods: written before it is published, read back after
+// a restart. The real one is HistoryLog; one in memory serves tests. Belongs to the agent's loop.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,15 @@ struct Crash {
 struct Assignment {
   PodRef pod;
   DeviceHealth health;  // of the device, as it was then
-  bool found = false;   // the Pod had it when the agent started, who knows since when
+  bool found = false;   // the agent found the Pod with it at its start; since when is unknown
 
   bool operator==(const Assignment&) const = default;
 };
 
 // How a Pod came to show a device's health.
 struct Publication {
-  // Since its sign, which may be of long ago: a driver that is back repeats what it found before.
+  // Time since the sign, which may be long ago: a driver that reconnects repeats what it found
+  // before.
   Duration after_sign{};
   bool annotated = true;  // false: the annotation follows
 };
@@ -54,20 +55,19 @@ struct Ending {
   WallTime until = WallTime::max();        // steps of their drivers
 };
 
-// Whether a change was on disk before it was published. It is, unless the disk hangs or fails.
+// Whether a change was on disk before it was published: yes, unless the disk hangs or fails.
 enum class OnDisk { kBeforePublished, kAfterPublished };
 
 class ChangeLog {
  public:
   virtual ~ChangeLog() = default;
 
-  // These gather; Sync writes. None fails: what a full disk does not take is kept in memory.
-  // `report` is the number of the driver's report that brought the change; 0 when it was no report
-  // of this process's.
+  // These calls only gather; Sync writes. None fails: what a full disk refuses is kept in memory.
+  // `report` is the number of the driver's report that brought the change; 0 when no report of this
+  // process brought it.
   virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                        WallTime now) = 0;
-  // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
-  // it.
+  // The changes are on disk. Written with the next Sync; nobody waits for it.
   virtual void Kept(const std::vector<HealthChange>& changes, OnDisk when, WallTime now) = 0;
   // The Pod shows this health now.
   virtual void Published(const PodRef& pod, const DeviceHealth& health, const Publication& how,
@@ -75,7 +75,7 @@ class ChangeLog {
   // The Pod has the device from now on. False, and nothing is written, when that was noted before:
   // by an earlier process, say.
   virtual bool Assigned(const Assignment& assignment, WallTime now) = 0;
-  // `devices` are those that the Pod held, whose incidents it may belong to.
+  // `devices` are those that the Pod held; the crash may belong to one of their incidents.
   virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
   // The driver is connected, or not any more.
   virtual void DriverConnected(const std::string& driver, WallTime now) = 0;
@@ -83,7 +83,7 @@ class ChangeLog {
   // This process begins to listen to drivers, or ends in order.
   virtual void AgentStarted(WallTime now) = 0;
   virtual void AgentStopped(WallTime now) = 0;
-  // The device is no more.
+  // The device has left the node.
   virtual void Forget(const DeviceId& device, const std::string& why, WallTime now) = 0;
   // Called with OK once everything gathered before the call survives a power cut, or with why it
   // does not: then it waits for the next Sync. Answers come in the order of calls, perhaps inside

@@ -5,8 +5,8 @@
 namespace galen::agent {
 namespace {
 
-// How long the device must look as it does before it is taken for gone; nullopt: it does not look
-// so. A driver that is registered but dead says nothing of its devices: they stay.
+// How long the device must have no more traces than these before it counts as gone; nullopt: it
+// does not count as gone. The devices of a driver that is registered but dead stay.
 std::optional<Duration> PatienceFor(const HealthCache::Entry& entry,
                                     const DepartedDevices::Traces& traces) {
   if (entry.health.state != HealthState::kUnknown || traces.held || traces.listed) return {};

@@ -1,6 +1,6 @@
-// Finds devices that have left the node, so that they are not shown as Unknown for ever: nothing
-// names them any more, neither their driver, nor its slices, nor a Pod, and that for a while.
-// Belongs to the agent's loop.
+// Finds devices that have left the node, so that they are not shown as Unknown for ever: for a
+// while neither their driver, nor its slices, nor a Pod has named them. Belongs to the agent's
+// loop.
 #pragma once
 
 #include <functional>
@@ -19,29 +19,31 @@ namespace galen::agent {
 class DepartedDevices {
  public:
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
-  // A driver that reports, but not of the device, for this many of the device's deadlines, and
-  // for no less than the least: one that starts may know some of its devices later than others.
+  // How long a driver must have reported without naming the device: this many of the device's
+  // deadlines, and no less than the least, since a driver that starts may find some devices later
+  // than others.
   static constexpr int kDeadlinesMissed = 10;
   static constexpr Duration kLeast = std::chrono::minutes(5);
   // A driver that is not registered may be in the middle of an update.
   static constexpr Duration kDriverGoneFor = std::chrono::hours(1);
 
-  // What names a device of the cache.
+  // What still names a device of the cache.
   struct Traces {
-    bool held = false;    // by a Pod, or it is not known
-    bool listed = false;  // in a slice, or it is not known
+    bool held = false;    // a Pod holds it, or that is not known
+    bool listed = false;  // a slice lists it, or that is not known
     bool driver_registered = false;
-    // Since when the driver's last report; nullopt: nobody listens to it.
+    // Time since the driver's last report; nullopt: the agent does not listen to it.
     std::optional<Duration> report_age;
   };
   using TracesOf = std::function<Traces(const DeviceId& device)>;
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
     HealthKeeper& keeper;
   };
 
-  // `on_forgotten` is called after a look that found devices that have left. What is lent outlives
+  // `on_forgotten` is called after a look that found devices that have left. The arguments outlive
   // this.
   DepartedDevices(Edges edges, TracesOf traces_of, std::function<void()> on_forgotten)
       : edges_(edges), traces_of_(std::move(traces_of)), on_forgotten_(std::move(on_forgotten)) {}

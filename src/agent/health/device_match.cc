@@ -9,7 +9,7 @@
 namespace galen::agent {
 namespace {
 
-// One way to find a device again.
+// One identifier by which a device is found.
 struct IdKey {
   std::string_view name;  // for people
   std::string HardwareIds::* member;
@@ -20,24 +20,24 @@ constexpr IdKey kIdKeys[] = {{"UUID", &HardwareIds::uuid},
 
 bool IsPartition(const HardwareIds& ids) { return !ids.parent_uuid.empty(); }
 
-// Where a source's devices are found by their values, by key.
+// The source's devices by the values of each identifier.
 using PlacesByKey = std::map<std::string, DeviceId>[std::size(kIdKeys)];
 
 // Whether the source knows the partition itself, and not only what it is a part of. Some drivers
-// give a partition the UUID of a whole device; one that is its own begins so.
+// give a partition the UUID of the whole device; a UUID of its own begins with "MIG-".
 bool IsProbedItself(const HardwareIds& ids, const PlacesByKey& places) {
   return IsPartition(ids) && ids.uuid.starts_with("MIG-") && places[0].contains(ids.uuid);
 }
 
-// What a driver's device is looked for by: a partition by its own UUID, else by what it has of its
-// parent. The serial of a partition could be its own.
+// The identifiers by which a driver's device is looked for: a partition by its own UUID, else by
+// its parent's identifiers. Not by its serial, which may be its own and not the parent's.
 HardwareIds WantedOf(const HardwareIds& ids, const PlacesByKey& places) {
   if (!IsPartition(ids)) return ids;
   if (IsProbedItself(ids, places)) return {.uuid = ids.uuid, .type = ids.type};
   return {.uuid = ids.parent_uuid, .pci_address = ids.pci_address, .type = ids.type};
 }
 
-// The values that more than one device of a side has, by key; of whole devices of one type.
+// The values that more than one device of a side has, by identifier; for whole devices of one type.
 class RepeatedIds {
  public:
   explicit RepeatedIds(const std::map<DeviceId, HardwareIds>& devices) {
@@ -56,13 +56,13 @@ class RepeatedIds {
   std::set<std::string> values_[std::size(kIdKeys)];
 };
 
-// A refusal, or the match; neither: nothing matches.
+// The match, or the reason for a refusal; neither when nothing matches.
 struct MatchOutcome {
   std::optional<DeviceId> match;
   std::string refusal;
 };
 
-// Each key that both sides have must lead to the same device.
+// Every identifier that both sides have must lead to the same device.
 MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
                        const RepeatedIds& probed, const PlacesByKey& places) {
   const HardwareIds wanted = WantedOf(ids, places);
@@ -75,7 +75,7 @@ MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
     const bool theirs = !IsPartition(ids) && offered.Has(i, value);
     if (theirs || probed.Has(i, value)) {
       return {.refusal = fmt::format(
-                  "{} {} is that of two devices {}: one of them is wrong", kIdKeys[i].name, value,
+                  "{} {} belongs to two devices {}: one of them is wrong", kIdKeys[i].name, value,
                   theirs ? "in the driver's ResourceSlices" : "of the health source")};
     }
     if (outcome.match && *outcome.match != place->second) {
@@ -90,8 +90,8 @@ MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
   return outcome;
 }
 
-// A key that both have and that differs, although another led here: the hardware in the slot was
-// changed on one side. "" when there is none. The serial is left out: some drivers give the
+// Names an identifier that differs although another one matched: the hardware in the slot was
+// replaced on one side. "" when none differs. Serials are not compared: some drivers give the
 // board's.
 std::string ContradictionOf(const HardwareIds& wanted, const HardwareIds& found) {
   for (const IdKey& key : kIdKeys) {
@@ -99,8 +99,8 @@ std::string ContradictionOf(const HardwareIds& wanted, const HardwareIds& found)
     if (key.member == &HardwareIds::serial || ours.empty() || theirs.empty()) continue;
     if (ours != theirs) {
       return fmt::format(
-          "its {} is {}, the health source's device has {}: restart the one that "
-          "still shows what was there before",
+          "its {} is {}, the health source's device has {}: restart the driver or the health "
+          "source, whichever still shows the former device",
           key.name, ours, theirs);
     }
   }

@@ -47,7 +47,7 @@ TEST(DeviceMatch, AUuidThatTwoOfTheDriversDevicesHaveDecidesNothingAndTheRestIsM
       {{Probed("x"), Uuid("GPU-1")}, {Probed("y"), Uuid("GPU-2")}});
   EXPECT_EQ(Found(matches), "c=y");
   EXPECT_THAT(matches.refused.at(Offered("a")),
-              HasSubstr("UUID GPU-1 is that of two devices in the driver's ResourceSlices"));
+              HasSubstr("UUID GPU-1 belongs to two devices in the driver's ResourceSlices"));
   EXPECT_TRUE(matches.refused.contains(Offered("b")));
 }
 

@@ -26,12 +26,12 @@ std::string WhoseLimit(TimeoutSource source) {
   GALEN_UNREACHABLE();
 }
 
-// Whether the driver says the same as before, and that it began later: it ended in between.
+// Whether the driver repeats its finding with a later begin, so that the finding ended in between.
 bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& reported) {
   return SameFinding(before, reported) && reported.since > before.since;
 }
 
-// What is known of a device of whose history a part was lost.
+// The health of a device when part of its history was lost.
 DeviceHealth HistoryLost(const DeviceHealth& before) {
   return {.id = before.id,
           .state = HealthState::kUnknown,
@@ -42,8 +42,8 @@ DeviceHealth HistoryLost(const DeviceHealth& before) {
           .timeout = before.timeout};
 }
 
-// The time at which what `reported` says began. A driver that gives the sign's time is believed;
-// without one, a fault that only paused or whose sentence changed keeps its first time.
+// When the state in `reported` began. A driver that gives the sign's time is believed; without one,
+// a fault that only paused or whose sentence changed keeps its first time.
 WallTime SinceOf(const DeviceHealth& reported, const DeviceHealth& before,
                  const DeviceHealth* before_silence, WallTime wall) {
   if (reported.since != WallTime{}) return reported.since;
@@ -66,7 +66,7 @@ void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
   entry->timeout = TimeoutOf(rules_, health.id, health.timeout);
   const bool silent = health.state == HealthState::kUnknown;
   drivers_[health.id.driver].may_have_silent |= silent;
-  // What is Unknown already cannot become it.
+  // A device that is Unknown already has nothing to expire.
   entry->deadline.reset();
   if (!silent) entry->deadline = now + entry->timeout.timeout;
 }
@@ -113,11 +113,11 @@ std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
   for (auto& [id, entry] : entries_) {
     if (!entry.dropped && (!entry.deadline || *entry.deadline > now)) continue;
     if (changes.size() == kSilencedAtOnceMax) break;
-    // Once: the next report of the driver sets the next deadline.
+    // Once: the driver's next report sets the next deadline.
     entry.deadline.reset();
     const bool dropped = std::exchange(entry.dropped, false);
     drivers_[id.driver].may_have_silent = true;
-    // Nothing left to lose.
+    // Already Unknown.
     if (entry.health.state == HealthState::kUnknown && !dropped) continue;
     changes.push_back(Silence(entry, SilenceOf(entry, dropped), wall));
   }
@@ -133,7 +133,7 @@ std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cau
     it->second.deadline.reset();
     it->second.dropped = false;
     drivers_[driver].may_have_silent = true;
-    // The time since when it is Unknown stays the first one.
+    // While a device stays Unknown for the same cause, the time stays that of the first.
     if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
     if (changes.size() < most) {
       changes.push_back(Silence(it->second, cause, wall));
@@ -206,14 +206,16 @@ bool HealthCache::MakeRoom(const std::string& driver, WallTime wall) {
   if (most->second.devices <= drivers_[driver].devices + 1) return false;
   const std::string largest = most->first;
   if (EvictSilent(largest)) return true;
-  // The last by name, so that the first stay what they were; it is new when it comes again.
+  // The last by name is displaced, so that the first ones stay; it counts as new when it is
+  // reported again.
   Displace(std::prev(entries_.upper_bound(DeviceId{largest, "\xff", ""}))->first, wall);
   return true;
 }
 
 bool HealthCache::EvictSilent(const std::string& driver) {
   bool& may_have_silent = drivers_[driver].may_have_silent;
-  // A driver with thousands of devices that talks is not searched for each that finds no room.
+  // Without this flag a driver with thousands of live devices would be searched for each new device
+  // that has no room.
   if (!may_have_silent) return false;
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
@@ -245,7 +247,7 @@ void HealthCache::Evict(const DeviceId& id) {
 // before is news.
 std::optional<HealthChange> HealthCache::TakeReport(Entry& entry, const DeviceHealth& reported,
                                                     WallTime wall) {
-  // Whatever is said now, the silence is over.
+  // Any report ends the silence.
   const std::unique_ptr<DeviceHealth> earlier = std::move(entry.before_silence);
   entry.health.timeout = reported.timeout;
   if (SameFinding(entry.health, reported)) return std::nullopt;

@@ -19,17 +19,17 @@ namespace galen::agent {
 
 class HealthCache {
  public:
-  // One device. Its health is what is shown, not what was last reported: silence changes it.
+  // One device. `health` is what is shown, not what was last reported: silence changes it.
   struct Entry {
     DeviceHealth health;
     DeviceFacts facts;
     // When silence makes it Unknown; null: never, or it is Unknown already.
     std::optional<Time> deadline;
-    // Its driver went, and its turn to become Unknown has not come: Expire takes it next.
+    // Its driver went, and it has not become Unknown yet: Expire takes it next.
     bool dropped = false;
     Time reported{};           // when a driver last reported it; meaningless before one did
     std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
-    // How long its report holds, and by whose choice; zero: until the next.
+    // How long its report holds, and who decided that; zero: until the next report.
     EffectiveTimeout timeout;
     // What it was before silence, so that a fault which only paused keeps its first time; null for
     // most.
@@ -40,28 +40,31 @@ class HealthCache {
     bool silent() const { return health.state == HealthState::kUnknown && !deadline && !dropped; }
   };
 
-  // Devices of all drivers together: as many as one report may have, as one driver of the SDK may,
-  // as the largest node that docs/guide/figures.md measures has, and as a metric has series. Past
-  // it one that is silent is forgotten for a new one of its driver; then one of the driver that has
-  // most, for a driver that has fewer; else the new one is left out and counted. So drivers that
-  // make up names fill no memory, and take no room from one with few devices.
+  // The most devices of all drivers together: as many as one report may have, as one driver of the
+  // SDK may have, as the largest node in docs/guide/figures.md has, and as a metric may have
+  // series. Beyond it a new device replaces the driver's longest silent one; else, if its driver
+  // has fewer devices than another, the longest silent or else the last device of the driver that
+  // has most; else it is left out and counted. So drivers that make up names fill no memory, and
+  // take no room from one with few devices.
   static constexpr std::size_t kDevicesMax = kNodeDevicesMax;
-  // What Expire and Drop change at a time, so that the loop can serve others in between.
+  // How many devices Expire and Drop change at a time, so that the loop can serve others in
+  // between.
   static constexpr std::size_t kSilencedAtOnceMax = 128;
 
   explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
 
-  // A device as it was when this agent last ran: it holds until its deadline counted from `now`, so
-  // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: something
-  // newer may have been lost, so of what its driver repeats the driver knows better since when.
+  // Restores a device from the last run of the agent: its health holds until its deadline, counted
+  // from `now`, so that a restart by itself makes nothing Unknown. Once, before any report.
+  // `doubtful`: newer records may have been lost, so if the driver repeats this state, the driver's
+  // time of its begin is taken.
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
-  // What a device was before it fell silent, where it was silent already when this agent last ran.
-  // After its Restore.
+  // What a device was before it fell silent, if it was silent already when this agent last ran.
+  // Call after its Restore.
   void RestoreBeforeSilence(const DeviceHealth& before);
 
   // The driver reported at `now`, which may lie a little back; `wall` dates changes whose sign has
-  // no time. Devices it left out stay as they are until their deadline. One that makes room for
-  // another driver's changes as well, to Unknown.
+  // no time. Devices that the report leaves out keep their health until their deadline. A device
+  // that has to make room for another driver's becomes Unknown, and is among the changes.
   std::vector<HealthChange> Apply(const DecodedReport& report, Time now, WallTime wall);
   // Devices whose deadline has come become Unknown, kSilencedAtOnceMax of them; NextDeadline says
   // that more are due.
@@ -70,27 +73,27 @@ class HealthCache {
   // `most` by Expire. Repeated with the same code, it changes nothing.
   std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall,
                                  std::size_t most = kSilencedAtOnceMax);
-  // Whether the driver's stream is open decides what silence is called (DriverSilent or
-  // DriverGone). Changes no device by itself. True when it was otherwise before.
+  // Whether the driver's stream is open, which decides whether silence is called DriverSilent or
+  // DriverGone. Changes no device by itself. True when the value changed.
   bool SetConnected(const std::string& driver, bool connected);
-  // Forgets the device, as if nobody had reported it. Nothing when nobody has.
+  // Forgets the device, as if it had never been reported.
   void Forget(const DeviceId& id);
 
   // When Expire is to be called next; nullopt: never, as things are. Looks at every device.
   std::optional<Time> NextDeadline() const;
-  // nullptr when nobody ever reported it. Pointers hold until the next verb.
+  // nullptr when it was never reported. Pointers hold until the next verb.
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
-  // Whether something is known of devices of this driver, all of it from before this agent ran.
+  // Whether all that is known of this driver's devices dates from before this agent's start.
   bool HoldsOnlyRestored(const std::string& driver) const;
   // How often a device was left out at kDevicesMax since the start.
   std::size_t left_out() const { return left_out_; }
   // Whether the driver's last report had devices that are left out, so that a device which it does
   // not show may be one of them.
   bool LeavesOut(const std::string& driver) const;
-  // How many devices were looked at in search of a silent one since the start.
+  // How many devices were looked at since the start in search of a silent one.
   std::size_t searched() const { return searched_; }
-  // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
+  // Devices that had to make room and must be forgotten elsewhere too; the call empties the list.
   std::vector<DeviceHealth> TakeEvicted() { return std::exchange(evicted_, {}); }
 
  private:
@@ -99,16 +102,16 @@ class HealthCache {
     std::size_t devices = 0;
     std::uint64_t reports = 0;
     bool connected = false;
-    std::uint64_t last_report_left_out = 0;  // the last report of which devices were left out
+    std::uint64_t last_report_left_out = 0;  // the last report with devices that were left out
     bool may_have_silent = false;
-    Cause dropped;  // why it went
+    Cause dropped;  // why the driver went
   };
 
   Entries::iterator FirstOf(const std::string& driver);
   // nullptr when the driver has no room for another device.
   Entry* FindOrAdd(const DeviceId& id, WallTime wall);
   bool MakeRoom(const std::string& driver, WallTime wall);
-  // Takes the device that has been silent for longest, if one is.
+  // Removes the driver's device that has been silent for longest, if there is one.
   bool EvictSilent(const std::string& driver);
   void Evict(const DeviceId& id);
   void Displace(const DeviceId& id, WallTime wall);
@@ -116,21 +119,22 @@ class HealthCache {
   std::optional<HealthChange> TakeReport(Entry& entry, const DeviceHealth& reported, WallTime wall);
   // Makes the device Unknown and remembers what it was.
   HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
-  // The cause of an Unknown device whose deadline has passed; `dropped`: its driver was dropped.
+  // The cause of a device that becomes Unknown; `dropped`: because its driver was dropped, else
+  // because its deadline passed.
   Cause SilenceOf(const Entry& entry, bool dropped) const;
 
   const std::vector<TimeoutRule> rules_;
   Entries entries_;
   std::map<std::string, Driver> drivers_;
   std::vector<DeviceHealth> evicted_;
-  std::vector<HealthChange> displaced_;  // those among them of which somebody reported
+  std::vector<HealthChange> displaced_;  // the displaced devices that had been reported
   std::size_t left_out_ = 0, searched_ = 0;
 };
 
-// The cause of one that is reported and left out.
+// The cause of a reported device that is left out for lack of room.
 Cause LeftOutCause();
 
-// The health of a device that nobody ever reported.
+// The health of a device that was never reported.
 DeviceHealth NotReportedHealth(const DeviceId& id);
 
 }  // namespace galen::agent

@@ -25,7 +25,7 @@ void HealthKeeper::Restore() {
     cache_.Restore(health, now, edges_.journal.has_gaps());
     edges_.metrics.Set(metric::kDeviceState, StateLabels(health.id, health.state), 1);
   }
-  // Where a part is lost the fault may have ended since, and begun again.
+  // Where part of the journal is lost, the fault may have ended since, and begun again.
   if (!edges_.journal.has_gaps()) {
     for (const DeviceHealth& before : edges_.journal.BeforeSilence()) {
       cache_.RestoreBeforeSilence(before);
@@ -35,7 +35,7 @@ void HealthKeeper::Restore() {
 }
 
 std::size_t HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
-  // Also after a stream that ended and was opened again, which nobody reports.
+  // A stream that ended and was opened again is announced by its first report alone.
   OnDriverConnected(report.report.driver);
   return OnMerged(report, reported);
 }
@@ -66,7 +66,8 @@ void HealthKeeper::OnDriverConnected(const std::string& driver) {
 void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
   const bool gone = why.code == cause_code::kDriverGone;
   gone ? OnDriverLost(driver, why) : static_cast<void>(cache_.SetConnected(driver, true));
-  // The limit is for all drivers that go in one turn, as when their directory is removed.
+  // The limit holds for all drivers that leave in one turn together, as when their directory is
+  // removed.
   const std::size_t taken = std::min(waiting_.size(), HealthCache::kSilencedAtOnceMax);
   Take(cache_.Drop(driver, why, edges_.loop.WallNow(), HealthCache::kSilencedAtOnceMax - taken));
 }
@@ -109,15 +110,15 @@ void HealthKeeper::Take(std::vector<HealthChange> changes) {
     Count(change);
   }
   std::move(changes.begin(), changes.end(), std::back_inserter(waiting_));
-  // Not now: of many reports in one turn of the loop one write comes. A timer that waits is
-  // replaced, which keeps it to one.
+  // In a later turn, so that many reports of one turn make one write. Setting the timer again
+  // replaces it, so there is only one.
   flush_ = edges_.loop.After(Duration::zero(), [this] {
     if (!waiting_.empty()) Write();
   });
 }
 
 void HealthKeeper::Write() {
-  // One answer that is owed is enough to find out that the disk goes on.
+  // While the disk hangs, one unanswered write is enough to find out that it works again.
   if (hangs_) return PublishLate(std::exchange(waiting_, {}));
   writes_.push_back({edges_.loop.Now(), std::exchange(waiting_, {})});
   edges_.journal.Sync([this](const Status& status) { OnWritten(status); });
@@ -130,11 +131,11 @@ void HealthKeeper::OnWritten(const Status& status) {
   const bool hung = std::exchange(hangs_, false);
   NoteJournal(status);
   if (hung) {
-    Write();  // what came meanwhile; its answer says that all of it is kept
+    Write();  // changes that came during the write; its answer covers all of them
   } else if (status.ok() && (writes_.empty() || !writes_.front().published)) {
     NoteOnDisk(std::exchange(late_, {}), OnDisk::kAfterPublished);
   }
-  // Nothing new need happen for a disk to have room again.
+  // A timer, since a disk can have room again without any new change.
   if (!status.ok()) SyncAfter(batch.changes.empty() ? kSyncAgain : kSyncLater);
   if (!batch.published && status.ok()) {
     Publish(std::move(batch.changes), OnDisk::kBeforePublished);
@@ -159,8 +160,8 @@ void HealthKeeper::EndPatience() {
   }
 }
 
-// A disk that hangs or fails delays nobody for longer: the record may be lost, what is published is
-// true.
+// Publishes without waiting longer for a disk that hangs or fails: the record may be lost, what is
+// published is true.
 void HealthKeeper::PublishLate(std::vector<HealthChange> changes) {
   if (changes.empty()) return;
   edges_.metrics.Add(metric::kPublishedLate, {}, static_cast<double>(changes.size()));
@@ -170,8 +171,7 @@ void HealthKeeper::PublishLate(std::vector<HealthChange> changes) {
   Publish(std::move(changes), OnDisk::kAfterPublished);
 }
 
-// Only completes the line of causes, and so is not worth a write of its own before the Pods are
-// written.
+// These records only complete the line of causes, so they wait for the next write.
 void HealthKeeper::NoteOnDisk(const std::vector<HealthChange>& changes, OnDisk when) {
   if (changes.empty()) return;
   edges_.journal.Kept(changes, when, edges_.loop.WallNow());
@@ -181,7 +181,7 @@ void HealthKeeper::NoteOnDisk(const std::vector<HealthChange>& changes, OnDisk w
 void HealthKeeper::Publish(std::vector<HealthChange> changes, OnDisk on_disk) {
   if (changes.empty()) return;
   due_.push_back({std::move(changes), 0, on_disk});
-  // Behind what waits; each further part in a turn of its own.
+  // Behind earlier changes; each further part in a turn of its own.
   if (due_.size() == 1) PublishSome();
 }
 
@@ -216,7 +216,8 @@ void HealthKeeper::Expire() {
   Take(cache_.Expire(edges_.loop.Now(), edges_.loop.WallNow()));
 }
 
-// A report moves deadlines later only; the timer that is set stays, and finds out when it comes.
+// A report only moves deadlines later; so the timer stays as set, and checks the deadlines when it
+// fires.
 void HealthKeeper::Arm() {
   const std::optional<Time> next = cache_.NextDeadline();
   if (!next) {
@@ -231,7 +232,7 @@ void HealthKeeper::Arm() {
 void HealthKeeper::Count(const HealthChange& change) {
   ++changes_;
   const DeviceId& id = change.after.id;
-  // One series a device: a reader sees the present state and no zeros.
+  // One series for each device: its present state, without zeros for the other states.
   edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, change.before.state));
   edges_.metrics.Set(metric::kDeviceState, StateLabels(id, change.after.state), 1);
   edges_.metrics.Add(metric::kStateChanges,

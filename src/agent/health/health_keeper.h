@@ -1,6 +1,7 @@
-// Between the drivers' reports and everybody who acts on them: applies reports to the cache, ends
-// them at their deadlines, and records each change before it is published, unless the disk hangs or
-// fails. Changes of one turn of the loop are written together. Belongs to the agent's loop.
+// Stands between the drivers' reports and the parts that act on them: applies reports to the cache,
+// ends them at their deadlines, and records each change before it is published, unless the disk
+// hangs or fails. Changes of one turn of the loop are written together. Belongs to the agent's
+// loop.
 #pragma once
 
 #include <deque>
@@ -21,29 +22,31 @@
 
 namespace galen::agent {
 
-// The order that it keeps: applied to the cache, written to the journal, shown by HealthOf and
-// handed to OnChanges. What is lent in Edges outlives it.
+// The order of each change: applied to the cache, written to the journal, shown by HealthOf and
+// handed to OnChanges. The Edges outlive it.
 class HealthKeeper final : public HealthSink {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
     Metrics& metrics;
     ChangeLog& journal;
   };
-  // A disk that did not write is tried again this often, also when nothing new happens.
+  // How often a disk that failed is tried again, also when nothing new happens.
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
-  // How long a change waits for the disk before it is published all the same. A disk that is well
-  // syncs in far less, and a person sees no difference.
+  // How long a change waits for the disk before it is published all the same. A healthy disk syncs
+  // in far less, and a person does not notice the difference.
   static constexpr Duration kDiskPatience = std::chrono::milliseconds(250);
-  // Changes that were published by then and are marked so in the journal; past it the oldest are
-  // not.
+  // The most changes that were published early and still await their mark in the journal; the
+  // oldest beyond it are not marked.
   static constexpr std::size_t kLateMax = 4096;
-  // Changes that are published in one step of the loop, and those that wait to be before more of a
-  // long report is taken: so that others are served in between, and little waits in memory.
+  // How many changes are published in one step of the loop, and how many may wait for that before
+  // more of a long report is taken: so that others are served in between, and little memory is
+  // used.
   static constexpr std::size_t kPublishedAtOnceMax = 128;
   static constexpr std::size_t kUnpublishedMax = 512;
-  // What only completes the record is not worth a write of its own at once.
+  // How long records that only complete the line of causes wait for a common write.
   static constexpr Duration kSyncLater = std::chrono::seconds(1);
   // Called once for each turn of the loop in which something changed, with the changes in order, at
   // most kPublishedAtOnceMax; a device may be in it more than once.
@@ -51,54 +54,54 @@ class HealthKeeper final : public HealthSink {
 
   HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes);
 
-  // Takes the devices over as they were when the agent last ran; nobody is notified. Once, before
-  // the first report.
+  // Takes the devices over as they were when the agent last ran; no listener is notified. Once,
+  // before the first report.
   void Restore();
 
   std::size_t OnReport(const DecodedReport& report, Time reported) override;
   bool HasRoom() const override { return shown_.size() < kUnpublishedMax; }
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
-  // Where more than the driver report of its devices (HealthMerger), which says nothing of whether
-  // it is connected: as OnReport and OnDriverSilent, but for what they take from that.
+  // For the HealthMerger, where a health source reports beside the driver: like OnReport and
+  // OnDriverSilent, but without their effect on whether the driver counts as connected.
   std::size_t OnMerged(const DecodedReport& report, Time reported);
   void OnDriverLost(const std::string& driver, const Cause& why);
 
-  // Called for each device that is forgotten, for whatever reason; for who keeps something of it.
+  // Called for each device that is forgotten, for whatever reason; for parts that keep data of it.
   void OnForgotten(std::function<void(const DeviceId& id)> on_forgotten) {
     on_forgotten_ = std::move(on_forgotten);
   }
 
-  // The device is no more: it is in no report and no metric again.
+  // The device has left the node: it is in no report and no metric any more.
   void Forget(const DeviceId& id, const std::string& why) override;
 
-  // As published: a change that the journal does not have yet is not seen. Never fails: of an
-  // unknown device nothing was reported (Unknown, NotReported).
+  // As published: a change that is not in the journal yet is not seen. Never fails: a device that
+  // was never reported is Unknown, NotReported.
   DeviceHealth HealthOf(const DeviceId& id) const;
   const HealthCache& cache() const { return cache_; }
-  // Since the start, for GetStatus of the inspect service.
+  // Counted since the start, for GetStatus of the inspect service.
   std::uint64_t changes() const { return changes_; }
-  // Whether every change that is counted was handed on.
+  // Whether every counted change was handed on.
   bool idle() const { return shown_.empty(); }
-  // Something was appended that may wait: written with the next change, or a little later.
+  // Something was appended that may wait: it is written with the next change, or after kSyncLater.
   void SyncLater() { SyncAfter(kSyncLater); }
-  // What hinders the journal; "" when nothing does.
+  // What is wrong with the journal, as a sentence; "" when nothing is.
   const std::string& trouble() const { return trouble_; }
 
  private:
   // Changes that are written together.
   struct Batch {
     Time since{};
-    std::vector<HealthChange> changes;  // none: what only completes the record
+    std::vector<HealthChange> changes;  // empty: only records that complete the line of causes
     bool published = false;
   };
-  // What HealthOf says of a device of which some changes are not published.
+  // The health that HealthOf gives for a device while some of its changes are not published.
   struct Shown {
     DeviceHealth health;
     std::size_t changes = 0;
   };
 
-  // Changes to publish; those that the journal has are noted in it as such.
+  // Changes to publish; those that the journal has are marked there as published in time.
   struct Due {
     std::vector<HealthChange> changes;
     std::size_t published = 0;
@@ -106,14 +109,14 @@ class HealthKeeper final : public HealthSink {
   };
 
   void Take(std::vector<HealthChange> changes);
-  // Journal first, then everybody else: what was published survives a crash.
+  // Journal first, then the listeners: what was published survives a crash.
   void Write();
   void OnWritten(const Status& status);
   void NoteOnDisk(const std::vector<HealthChange>& changes, OnDisk when);
   // Sets the timer for the oldest change that waits for the disk.
   void ArmPatience();
   void EndPatience();
-  // Before they are in the journal.
+  // Publishes changes before they are in the journal.
   void PublishLate(std::vector<HealthChange> changes);
   void Publish(std::vector<HealthChange> changes, OnDisk on_disk);
   void PublishSome();
@@ -135,19 +138,19 @@ class HealthKeeper final : public HealthSink {
   // on_changes_. Until then HealthOf gives what shown_ has of its device. What was published before
   // the journal had it is in late_ until the journal does.
   std::vector<HealthChange> waiting_;  // applied, not yet given to the journal
-  std::deque<Batch> writes_;           // given to it, in the order of its answers
+  std::deque<Batch> writes_;           // with the journal, in the order of its answers
   std::deque<Due> due_;                // in the order of their changes
   std::map<DeviceId, Shown> shown_;
   std::vector<HealthChange> late_;  // published, and not yet in the journal
   std::uint64_t changes_ = 0;
   std::string trouble_;
-  // When deadline_ comes; nullopt: it waits for nothing.
+  // When deadline_ fires; nullopt: it is not set.
   std::optional<Time> armed_for_;
   Timer flush_, deadline_, sync_later_, patience_, publish_;
-  std::size_t left_out_ = 0;  // of the cache's, what is counted
+  std::size_t left_out_ = 0;  // how many of the cache's left_out were counted
   LogOnce logged_;
   bool sync_waits_ = false;
-  bool hangs_ = false;  // the disk: an answer is owed for longer than kDiskPatience
+  bool hangs_ = false;  // the disk has not answered for longer than kDiskPatience
 };
 
 }  // namespace galen::agent

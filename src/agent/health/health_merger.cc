@@ -16,7 +16,7 @@ bool IsKnown(const DeviceHealth* health) {
   return health != nullptr && health->state != HealthState::kUnknown;
 }
 
-// Whose sentence it is, at its end: what it is about is what people read first.
+// Names who reported it, at the end of the sentence: people read the finding first.
 void Attribute(DeviceHealth& health, const std::string& whose) {
   std::string& message = health.cause.message;
   if (message.empty() && health.state == HealthState::kHealthy) return;
@@ -25,7 +25,7 @@ void Attribute(DeviceHealth& health, const std::string& whose) {
   message = CutText(message, kReportedMessageBytesMax - suffix.size()) + suffix;
 }
 
-// The source's finding rather than the driver's, where both are known.
+// Whether the source's finding counts rather than the driver's, where both are known.
 bool SourceDecides(const DeviceHealth& driver, const DeviceHealth& source) {
   if (driver.state != source.state || driver.share != source.share)
     return WorseFirst(source, driver);
@@ -35,16 +35,16 @@ bool SourceDecides(const DeviceHealth& driver, const DeviceHealth& source) {
   return source.state != HealthState::kHealthy && says_why(source) && !says_why(driver);
 }
 
-// Neither knows anything: why the driver does not, or why the source does not where the driver
-// never reports.
+// Neither knows the device's state: the driver's cause, or the source's if the driver never
+// reports.
 DeviceHealth BothUnknown(const DeviceHealth* driver, const DeviceHealth* source) {
   if (source == nullptr) return *driver;
   const bool has_none = driver == nullptr || driver->cause.code == cause_code::kNotReported;
   return has_none ? *source : *driver;
 }
 
-// Adds to `matches` those of `before` whose device is not offered any more, while the source still
-// has its hardware and no other device is that now: many may be parts of it at a time.
+// Keeps those matches of `before` whose device is not offered any more, while the source still has
+// its hardware and no other device is matched to it as a whole; partitions may share it.
 void KeepWithdrawn(const DeviceMatches& before, const std::map<DeviceId, HardwareIds>& offered,
                    const std::map<DeviceId, HardwareIds>& probed, DeviceMatches& matches) {
   std::set<DeviceId> taken;
@@ -123,14 +123,15 @@ bool HealthMerger::HasSource(const std::string& driver) const {
 std::size_t HealthMerger::OnDriverReport(const DecodedReport& report, Time reported) {
   const std::string& driver = report.report.driver;
   if (!joined_.contains(driver)) {
-    // A fault that was restored may be the source's, which reports a moment later.
+    // A restored fault may be the source's, which connects a moment later.
     const bool waits = edges_.keeper.cache().HoldsOnlyRestored(driver) && awaited_(driver);
     if (!waits) return edges_.keeper.OnReport(report, reported);
     Join(driver);
   }
   edges_.keeper.OnDriverConnected(driver);
   driver_cache_.SetConnected(driver, true);
-  // What has to make room for others was published; it is only not merged any more.
+  // Devices that this displaces are not lost: they were published, and only are not merged any
+  // more.
   driver_cache_.Apply(report, reported, edges_.loop.WallNow());
   driver_cache_.TakeEvicted();
   std::vector<DeviceId> devices;
@@ -190,8 +191,8 @@ void HealthMerger::DropGone(Joined& joined) {
   }
 }
 
-// What an agent knew when it last ran of a driver without health came from a source, which may
-// connect a moment later: it holds until its deadline.
+// What an earlier agent knew of a driver without health came from a source, which may connect a
+// moment later: it holds until its deadline.
 void HealthMerger::OnDriverSilent(const std::string& driver, const Cause& why) {
   const bool gone = why.code == cause_code::kDriverGone;
   if (!joined_.contains(driver)) {
@@ -217,8 +218,8 @@ HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   DecodedReport own{.report = {.driver = driver}};
   DecodedReport lasting{.report = {.driver = driver}, .lasting = true};
   for (const auto& [id, entry] : edges_.keeper.cache().entries()) {
-    // A restored state may be what a health source, not the driver, reported to an earlier agent:
-    // it is held for a while and not taken for the driver's.
+    // An earlier agent may have got a restored state from a health source and not from the driver:
+    // it is held for a while, and does not count as the driver's.
     if (id.driver != driver || entry.silent()) continue;
     if (entry.report == 0) {
       if (IsKnown(&entry.health) && entry.health.state != HealthState::kHealthy) {
@@ -233,7 +234,7 @@ HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   driver_cache_.SetConnected(driver, true);
   driver_cache_.Apply(own, edges_.loop.Now(), edges_.loop.WallNow());
   driver_cache_.Apply(lasting, edges_.loop.Now(), edges_.loop.WallNow());
-  // A device plugin reports to nobody but the kubelet.
+  // A device plugin reports only to the kubelet.
   place->second.driver_reported =
       IsPluginResource(driver) || !own.report.devices.empty() || !lasting.report.devices.empty();
   if (!place->second.held.empty()) {
@@ -269,7 +270,7 @@ void HealthMerger::Match(const std::string& driver, Joined& joined) {
 void HealthMerger::LogRefused(const std::string& driver, const DeviceMatches& matches) {
   for (const auto& [id, why] : matches.refused) {
     if (std::exchange(logged_[id], why) == why) continue;
-    edges_.log.Warning("health source says nothing of this device: it cannot be matched",
+    edges_.log.Warning("health source reports nothing of this device: it cannot be matched",
                        {{"device", ToString(id)}, {"why", why}});
   }
   // A device that is matched now is logged again should it be refused once more.
@@ -317,7 +318,7 @@ void HealthMerger::PublishHeld(const std::string& driver) {
 void HealthMerger::EndHold(const std::string& driver) {
   Joined& joined = joined_.at(driver);
   std::vector<DeviceId> reported;
-  // What neither side reports has its deadline as it was restored.
+  // A restored device that neither side reports keeps the deadline that it was restored with.
   for (const DeviceId& id : std::exchange(joined.held, {})) {
     if (driver_cache_.Find(id) || SeenOf(joined, id)) reported.push_back(id);
   }
@@ -347,8 +348,8 @@ void HealthMerger::PublishChanged(const std::vector<HealthChange>& driver_change
 std::size_t HealthMerger::Publish(const std::string& driver, const std::vector<DeviceId>& devices,
                                   Time reported, bool continues) {
   Joined& joined = joined_.at(driver);
-  // Each side keeps its deadlines; a device that nobody reports any more has one, so that it is
-  // forgotten when it has left.
+  // Each side keeps its own deadlines; a device that neither reports any more gets one, so that it
+  // is forgotten when it has left.
   DecodedReport merged{.report = {.driver = driver}, .lasting = true, .continues = continues};
   DecodedReport lost{.report = {.driver = driver}, .continues = true};
   for (const DeviceId& id : devices) {

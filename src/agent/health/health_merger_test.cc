@@ -254,7 +254,7 @@ TEST_F(HealthMergerTest, WhatCannotBeMatchedIsLoggedOnceAndSaysWhy) {
   SourceReports({Lost(Seen("a"))});
   SourceReports({Well(Seen("a")), Well(Seen("c"))});
   EXPECT_EQ(keeper_->cache().Find(Theirs("gpu-0")), nullptr);
-  EXPECT_THAT(merger_->WhyNotMatched(Theirs("gpu-0")), HasSubstr("UUID GPU-a is that of two"));
+  EXPECT_THAT(merger_->WhyNotMatched(Theirs("gpu-0")), HasSubstr("UUID GPU-a belongs to two"));
   EXPECT_EQ(std::ranges::count_if(lines_,
                                   [](const std::string& line) {
                                     return line.find("cannot be matched") != std::string::npos;

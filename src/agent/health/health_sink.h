@@ -1,4 +1,5 @@
-// Who takes the reports of drivers: the plugin manager calls it, the health keeper is one.
+// Takes the reports of drivers and health sources. The plugin manager calls it: in the agent that
+// is a side of the HealthMerger, which hands the merged health to the HealthKeeper, a sink as well.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +13,17 @@ namespace galen::agent {
 class HealthSink {
  public:
   virtual ~HealthSink() = default;
-  // The driver's authority reported, or of a long report the next part is read; `reported` is when,
-  // now or a little ago. Gives the number of devices that changed: what the report costs us.
+  // The driver's authority reported, or the next part of a long report was read; `reported` is
+  // when, now or a little ago. Returns how many devices changed, which the reporter is charged for.
   virtual std::size_t OnReport(const DecodedReport& report, Time reported) = 0;
-  // Whether what was reported before is so far on its way that the next part of a long report may
-  // come.
+  // Whether earlier reports have been published far enough to take the next part of a long report.
   virtual bool HasRoom() const { return true; }
   // The driver has an authority again.
   virtual void OnDriverConnected(const std::string& driver) = 0;
-  // Nobody reports the driver's devices any more, or nobody can; why. DriverGone: the connection
-  // or its stream is gone. NotReported: it is there and has no health.
+  // The driver's devices are not reported any more; `why` says the reason. DriverGone: the
+  // connection or its stream is gone. NotReported: the driver is connected and has no health.
   virtual void OnDriverSilent(const std::string& driver, const Cause& why) = 0;
-  // The device is no more, as far as whoever reports it knows; why, for the log.
+  // Whoever reported the device says that it is gone; `why` is for the log.
   virtual void Forget(const DeviceId& id, const std::string& why) = 0;
 };
 

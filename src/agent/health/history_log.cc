@@ -10,8 +10,7 @@ namespace galen::agent {
 namespace {
 
 constexpr std::string_view kAgent = "galen-agent";
-// What the agent did itself is filed under this driver, whose name no driver can have: it has a
-// slash.
+// What the agent did itself is filed under this driver: no driver can have a name with a slash.
 const DeviceId kAgentItself{"galen.dev/agent", "", ""};
 
 std::int64_t Millis(Duration d) {
@@ -23,7 +22,7 @@ std::string ShownAs(const HealthChange& change) {
   const bool stays_well =
       change.before.state == HealthState::kHealthy && change.after.state == HealthState::kHealthy;
   const std::string &was = change.before.cause.code, &is = change.after.cause.code;
-  // What a program did to it, and soon after that it is not shown any more.
+  // A program's fault, noted on a healthy device, or the end of that note.
   if (stays_well && !is.empty()) return "stays Healthy, " + is;
   if (stays_well && !was.empty()) return "stays Healthy, " + was + " is over";
   std::string text =
@@ -60,7 +59,8 @@ Step StepOf(const history::Record& record) {
           .message = record.change ? record.change->after.cause.message : ""};
 }
 
-// What was published of a device to other Pods than `pod`, or when they got it, is their story.
+// What was published of a device on other Pods than `pod`, and when they got it, is not part of its
+// story.
 void AddTo(std::map<std::uint64_t, history::Record>& records, std::vector<history::Record> some,
            const PodRef& pod) {
   for (history::Record& record : some) {
@@ -77,8 +77,8 @@ WallTime FirstTimeOf(const std::map<std::uint64_t, history::Record>& records) {
   return first;
 }
 
-// When the Pod of these records got the device; their first time where an agent before the journal
-// saw it.
+// When the Pod of these records got the device; the first record's time if the Pod is older than
+// the journal.
 WallTime AssignedAt(const std::map<std::uint64_t, history::Record>& records,
                     const DeviceId& device) {
   for (const auto& [sequence, record] : records) {
@@ -94,7 +94,7 @@ std::vector<DeviceHealth> ListOf(const std::map<DeviceId, DeviceHealth>& healths
   return list;
 }
 
-// What the records of their drivers are filed under.
+// The ids under which records of these devices' drivers are filed.
 std::set<DeviceId> DriversOf(const std::vector<DeviceId>& devices) {
   std::set<DeviceId> drivers;
   for (const DeviceId& device : devices) drivers.insert({device.driver, "", ""});
@@ -166,7 +166,8 @@ bool HistoryLog::Assigned(const Assignment& assignment, WallTime now) {
           .pod = assignment.pod,
           .text = ShownAs(assignment),
           .source = std::string(kAgent),
-          // What the device suffers from is this Pod's matter from now on; what is over is not.
+          // A Pod that is given a device with a fault joins its incident; an incident that is over
+          // does not concern it.
           .incident = health.state == HealthState::kHealthy ? "" : LastIncidentOf(health.id)});
   return true;
 }
@@ -270,7 +271,8 @@ HistoryLog::Records HistoryLog::RecordsOf(const PodRef& pod) const {
 }
 
 std::vector<Step> HistoryLog::StepsFrom(Records records, WallTime until) const {
-  // Between the steps, what the agent did itself; what it did before the first is no part of them.
+  // Adds what the agent did itself between the steps; what it did before the first does not belong
+  // to them.
   if (!records.empty()) {
     const WallTime first = FirstTimeOf(records);
     std::vector<history::Record> own = store_.OfDevice(kAgentItself);
@@ -282,8 +284,8 @@ std::vector<Step> HistoryLog::StepsFrom(Records records, WallTime until) const {
     });
     for (history::Record& record : own) records.emplace(record.sequence, std::move(record));
   }
-  // A sign is written when its change arrives, and a crash when the Pod shows it: by time, and
-  // what is of one time in the order of writing.
+  // By time, then in the order of writing: a sign is written only when its change arrives, and a
+  // crash when the Pod shows it.
   std::multimap<WallTime, Step> by_time;
   for (const auto& [sequence, record] : records) by_time.emplace(record.time, StepOf(record));
   std::vector<Step> steps;
@@ -297,16 +299,16 @@ std::vector<Step> HistoryLog::StepsFrom(Records records, WallTime until) const {
 
 std::string HistoryLog::IncidentOf(const HealthChange& change) {
   const DeviceId& id = change.after.id;
-  // From well to anything else, or a device's first report. From one fault to another it is the
-  // same incident. What follows a program's fault, which is noted on a device that is well, belongs
-  // to that.
+  // An incident begins when a healthy device changes, or with a device's first report; from one
+  // fault to another it goes on. What follows a program's fault, noted on a healthy device, belongs
+  // to that fault.
   const bool noted = !change.before.cause.code.empty();
   const bool begins = (change.before.state == HealthState::kHealthy && !noted) ||
                       change.before.cause.code == cause_code::kNotReported;
   std::string& incident = newest_[id].incident;
   if (begins || incident.empty()) {
-    // Readable, and of this device alone: every driver has a gpu-0, and they go together when a
-    // kubelet's registry does.
+    // A readable id that only this device can have: every driver has a gpu-0, and several fail at
+    // once when a kubelet's registry goes.
     incident = fmt::format("{}-{}-{}/{}", id.device, Millis(change.after.since.time_since_epoch()),
                            id.driver, id.pool);
     newest_[id].given_well = false;
@@ -328,13 +330,13 @@ std::string HistoryLog::IncidentOfHolder(const DeviceId& device) {
 std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
                               WallTime now) const {
   const auto it = newest_.find(device);
-  // A Pod is shown nothing of the time before it had the device.
+  // A Pod's delay is not counted from a time before it had the device.
   if (it != newest_.end() && it->second.holder == pod.uid &&
       it->second.assigned > it->second.changed) {
     return fmt::format("{} ms after assignment",
                        Millis(std::max(now - *it->second.assigned, Duration::zero())));
   }
-  // A device that was forgotten meanwhile, or never changed: nothing but what the publisher says.
+  // The device was forgotten meanwhile, or never changed: only the publisher's own delay is known.
   if (it == newest_.end() || it->second.by_sign || !it->second.changed) {
     return fmt::format("{} ms after sign", Millis(after_sign));
   }
@@ -357,7 +359,7 @@ void HistoryLog::Remember(const history::Record& record) {
     Newest& newest = newest_[record.device];
     newest.sign = record.text;
     newest.sign_time = record.time;
-    // What was seen before the last change was published with it, or before.
+    // A sign from before the last change was published with that change, or earlier.
     newest.sign_is_next = record.time > newest.changed;
   } else if (record.kind == history::Kind::kChange) {
     Newest& newest = newest_[record.device];

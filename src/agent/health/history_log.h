@@ -1,5 +1,5 @@
 // The change log on disk: says what happened to a device in the records of history.
-// Belongs to the agent's loop; the store is lent.
+// Belongs to the agent's loop; the store is borrowed.
 #pragma once
 
 #include <deque>
@@ -18,8 +18,9 @@ namespace galen::agent {
 // the journal and its publication on Pods to a crash and the device's recovery.
 class HistoryLog final : public ChangeLog {
  public:
-  // Devices of which no more is known than that a Pod got them: their drivers report no health, so
-  // that nobody forgets them. Past it the oldest go, and with them where a delay is counted from.
+  // The most devices of which the journal only knows that a Pod got them: their drivers report no
+  // health, so that they are never forgotten. The oldest beyond it are dropped, and their delays
+  // can no longer be counted.
   static constexpr std::size_t kOnlyAssignedMax = 1024;
 
   explicit HistoryLog(history::Store& store) : store_(store) { RememberAll(); }
@@ -46,7 +47,7 @@ class HistoryLog final : public ChangeLog {
                                  const Ending& ending) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
-  // Devices of which something is held in memory.
+  // Devices with data in memory.
   std::size_t remembered() const { return newest_.size(); }
 
  private:
@@ -56,23 +57,23 @@ class HistoryLog final : public ChangeLog {
     std::string sign;      // its text
     std::optional<WallTime> sign_time{};
     std::optional<WallTime> changed{};
-    bool sign_is_next = false;  // the next change is brought by this sign
-    bool by_sign = false;       // the last change was
+    bool sign_is_next = false;  // this sign will bring the next change
+    bool by_sign = false;       // this sign brought the last change
     std::string holder;         // uid of the Pod that got it last
     std::optional<WallTime> assigned{};
-    bool given_well = false;  // a Pod got it when the incident was over
+    bool given_well = false;  // a Pod got it after the incident was over
   };
 
   using Records = std::map<std::uint64_t, history::Record>;  // by sequence
 
   Records RecordsOf(const PodRef& pod) const;
-  // With what the agent did itself from the first of them until then.
+  // The steps, together with what the agent did itself from the first of them until then.
   std::vector<Step> StepsFrom(Records records, WallTime until) const;
   // The incident that `change` belongs to: it lasts from a device's first fault to its recovery.
   std::string IncidentOf(const HealthChange& change);
   // "" when the device never changed.
   const std::string& LastIncidentOf(const DeviceId& device);
-  // The same as a matter of a Pod that has the device now: "" where it was over before that.
+  // The incident as far as it concerns a Pod that has the device now: "" where it was over before.
   std::string IncidentOfHolder(const DeviceId& device);
   // Writes a record of a device down, and remembers what it says.
   void Append(history::Record record);
@@ -87,7 +88,7 @@ class HistoryLog final : public ChangeLog {
 
   history::Store& store_;
   std::map<DeviceId, Newest> newest_;
-  std::deque<DeviceId> only_assigned_;  // oldest first; of those that changed since it says nothing
+  std::deque<DeviceId> only_assigned_;  // oldest first; devices that have changed since are skipped
 };
 
 }  // namespace galen::agent

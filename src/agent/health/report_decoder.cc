@@ -28,7 +28,7 @@ struct RawFinding {
   DeviceFacts facts;
 };
 
-// One device as it came, before it is judged.
+// One device as received, before it is checked.
 struct RawDevice {
   std::string_view pool, device, message;
   std::uint64_t health = 0;
@@ -131,8 +131,8 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
         break;  // of a later version
     }
   }
-  // A device that cannot be walked to its end is not taken in part: its state may be what is
-  // missing.
+  // A device that cannot be parsed to its end is dropped whole: its state may be in the missing
+  // part.
   if (fields.broken()) return std::nullopt;
   return device;
 }
@@ -141,9 +141,9 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
 // third.
 HealthState StateOf(const RawDevice& device) {
   const bool healthy = device.health == v1::HEALTHY;
-  // A state of a later version is none that we know.
+  // A state that a later version added is unknown here.
   if (!healthy && device.health != v1::UNHEALTHY) return HealthState::kUnknown;
-  // A device of which nothing is left is no good to its Pod, whatever its driver calls that.
+  // A device with nothing left is of no use to its Pod, whatever state its driver gives.
   if (device.finding.degraded) {
     return device.finding.share <= 0 ? HealthState::kUnhealthy : HealthState::kDegraded;
   }
@@ -175,7 +175,7 @@ Cause CauseOf(const RawDevice& device, HealthState state, ReportFaults& faults) 
   return cause;
 }
 
-// Whole seconds of about now are less exact than our own clock.
+// A time in whole seconds, close to now, is less exact than our own clock.
 constexpr std::chrono::seconds kSecondsSayLittle{2};
 
 // The time of the sign, never later than now; the epoch when there is none.
@@ -217,7 +217,7 @@ struct ReportReader::Impl {
       });
     const std::optional<RawDevice> raw = ReadDevice(bytes, faults);
     if (!raw) return Count(faults.broken, [] { return "a device that cannot be decoded"; });
-    // The driver is the one whose stream it is, whatever is in the report: no driver reports for
+    // The driver is the one that owns the stream, whatever the report says: no driver reports for
     // another.
     DeviceId id{decoded_.report.driver, std::string(raw->pool.substr(0, kNameBytesRead)),
                 std::string(raw->device.substr(0, kNameBytesRead))};
@@ -231,7 +231,7 @@ struct ReportReader::Impl {
   DecodedReport Take() { return std::move(decoded_); }
 
  private:
-  // One more than any name may have: cut names stay invalid.
+  // One byte more than any name may have, so that a cut name is still invalid.
   static constexpr std::size_t kNameBytesRead = 254;
 
   template <typename Say>
@@ -271,7 +271,7 @@ ReportReader& ReportReader::operator=(ReportReader&&) noexcept = default;
 ReportReader::~ReportReader() = default;
 
 bool ReportReader::Step(std::size_t devices) {
-  // Fields that are no devices count as well: a report of nothing else is long, too.
+  // Fields that are no devices count as well: a report of only those can be long, too.
   for (std::size_t i = 0; i < devices; ++i) {
     const auto field = impl_->fields.Next();
     if (!field) return true;
@@ -282,7 +282,8 @@ bool ReportReader::Step(std::size_t devices) {
 }
 
 StatusOr<DecodedReport> ReportReader::Take() {
-  // The devices before the broken byte are dropped as well: what is no message has no devices.
+  // The devices before the broken byte are dropped as well: a broken message cannot be trusted at
+  // all.
   if (impl_->fields.broken()) {
     return InvalidArgument("a health report of {} bytes from driver {} is no protobuf message",
                            impl_->report_bytes, impl_->driver());

@@ -1,5 +1,5 @@
-// A driver's health report → values we can trust: names checked, texts cut and made printable,
-// times kept plausible, numbers bounded. Pure; fit for hostile input.
+// Turns a driver's health report into values we can trust: names checked, texts cut and made
+// printable, times kept plausible, numbers bounded. Pure; fit for hostile input.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// What was wrong with a report, counted; the rest of it was taken, for a fault of one device costs
-// no other its report. For the log and the metrics.
+// What was wrong with a report, counted, for the log and the metrics. The rest of the report is
+// taken: a fault of one device does not cost another its report.
 struct ReportFaults {
   std::size_t invalid = 0;            // devices left out: names that Kubernetes would not take
   std::size_t repeated = 0;           // devices named twice: the last counts
@@ -48,9 +48,9 @@ struct DecodedReport {
   HealthReport report;
   std::map<DeviceId, DeviceFacts> facts;
   ReportFaults faults;
-  // Whether it holds until the next one, however late: the reporter itself watches the deadlines.
+  // Whether it holds until the next report, however late: the reporter itself keeps the deadlines.
   bool lasting = false;
-  // Whether it goes on with a report that is taken in parts, and so is not counted as another one.
+  // Whether it continues a report that is taken in parts, and so is not counted again.
   bool continues = false;
   // Whether further parts of it follow.
   bool more = false;

@@ -89,7 +89,7 @@ std::optional<WallTime> BoundAt(const kube::Pod& pod) {
 }
 
 // A scheduler binds a Pod only once its claims are allocated (kube-scheduler: PreBind before Bind).
-// Both have whole seconds, of two machines whose clocks need not be quite the same.
+// Both times are whole seconds, from two machines whose clocks may differ a little.
 constexpr Duration kClocksApartMost = std::chrono::seconds(2);
 
 bool IsAllocatedAfterBinding(const Claim& claim, const kube::Pod& pod) {
@@ -98,7 +98,7 @@ bool IsAllocatedAfterBinding(const Claim& claim, const kube::Pod& pod) {
   return bound && allocated.ok() && *allocated > *bound + kClocksApartMost;
 }
 
-// Whether it is among these, and not only looked at.
+// Whether a Pod with these devices works on `d`, and does not only monitor it.
 bool WorksOn(const std::vector<HeldDevice>& devices, const DeviceId& device) {
   return std::ranges::any_of(
       devices, [&](const HeldDevice& held) { return held.device == device && !held.admin_access; });
@@ -137,8 +137,8 @@ std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
   return keys;
 }
 
-// A claim reserved for others is not this Pod's, whatever its name says, and one reserved for
-// nobody is nobody's, as the kubelet has it.
+// A claim that is reserved for others is not this Pod's, whatever its name; one that is reserved
+// for nobody belongs to nobody, as for the kubelet.
 bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group) {
   return !claim.devices.empty() && claim.IsReservedFor(pod_uid, group);
 }
@@ -159,7 +159,7 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
 }
 
 std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
-  // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
+  // Removed and added anew: a Pod has too few devices for a comparison to pay.
   Holder before = Drop(pod);
   const std::string uid = before.uid;
   const std::vector<HeldDevice> had = before.devices;
@@ -242,7 +242,8 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   if (plugin_devices_of_) plugin_devices = plugin_devices_of_(pod);
   if (holder.claims.empty() && plugin_devices.empty()) return;
   holder.let_go = before.uid == holder.uid && before.let_go;
-  // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
+  // The view may still show a claim that an ended Pod has lost: claims of ended Pods are not
+  // watched.
   if (!holder.ended || !holder.let_go) {
     holder.devices = agent::DevicesOf(pod, view_, prepared_);
     DropGained(pod, before, holder.devices);
@@ -281,9 +282,10 @@ void ClaimIndex::HandOn(const std::string& uid, const std::vector<HeldDevice>& d
   }
 }
 
-// A claim that is the Pod's by its group alone may have been freed since and allocated anew, for
-// others of the group: it says so of the Pod, too. A claim is freed only once its Pods have ended,
-// so one that began with the former allocation has, whether that is seen already or not.
+// A claim that is reserved only for the Pod's group may have been freed since and allocated anew,
+// for others of the group; it would still look like this Pod's. A claim is freed only once its Pods
+// have ended, so a Pod that began with the former allocation has ended, whether the view shows that
+// yet or not.
 void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
                             std::vector<HeldDevice>& devices) const {
   const bool is_known = before.uid == pod.meta.uid;
@@ -294,12 +296,12 @@ void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
   std::erase_if(devices, [&](const HeldDevice& held) {
     const Claim* claim = view_.FindClaim({pod.meta.key.ns, held.claim});
     if (claim == nullptr || claim->IsReservedFor(pod.meta.uid, "")) return false;
-    // It may be seen so late that nothing of the former allocation ever was.
+    // The change may be seen so late that the former allocation was never seen at all.
     if (IsAllocatedAfterBinding(*claim, pod)) return true;
-    // It may still get what its claim has by then.
+    // A pending Pod may still get the claim's new devices.
     if (pod.phase == "Pending") return false;
     const auto of_claim = [&](const HeldDevice& h) { return h.claim_uid == held.claim_uid; };
-    // A Pod that lives may have its claim read for the first time.
+    // A running Pod's claim may be read for the first time.
     if (!HasEnded(pod) && !had(of_claim)) return false;
     return !had([&](const HeldDevice& h) {
       return of_claim(h) && h.device == held.device && h.share_id == held.share_id;
@@ -307,7 +309,7 @@ void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
   });
 }
 
-// What the Pod held before and holds no more, through whatever claim.
+// What the Pod held before and holds no more, whichever claim gave it.
 std::vector<HeldDevice> ClaimIndex::TakenFrom(Holder before,
                                               const std::vector<HeldDevice>& present) {
   std::vector<HeldDevice> taken = std::move(before.devices);

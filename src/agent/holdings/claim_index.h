@@ -1,8 +1,8 @@
 // Who holds which device, by claims and by device plugins: device → Pods, and Pod → devices with
 // the containers that see them. Kept up to date by a call for each Pod or claim that changed; looks
-// the rest up in the view, which outlives it. A Pod that has ended takes late news of what it held,
-// although its claims are taken away as soon as it ends: its devices stay until LetGo, or until the
-// Pod is gone. Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
+// the rest up in the view, which outlives it. An ended Pod still gets late faults of its devices,
+// although its claims are freed as soon as it ends: they stay until LetGo, or until the Pod is
+// gone. Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
 
 #include <functional>
@@ -38,27 +38,29 @@ struct HeldDevice {
   // The extended resource of a device plugin's device: "nvidia.com/gpu"; else "".
   std::string resource = {};
   // What the kubelet would write as resourceID: the first CDI id of the device, else
-  // "driver/pool/device"; of a device plugin's its own id of the device.
+  // "driver/pool/device"; for a device plugin's device, the plugin's own id.
   std::string resource_id = {};
   std::vector<ContainerUse> uses = {};  // none: no container references the claim
-  bool admin_access = false;            // beside whoever works on it: a monitor, say
+  // access for monitoring, beside the Pod that uses the device
+  bool admin_access = false;
 
   bool operator==(const HeldDevice&) const = default;
 };
 
-// The ResourceClaim objects that `pod` names, as far as they are made: named ones, those made from
+// The ResourceClaim objects that `pod` names, as far as they exist: named ones, those made from
 // templates (by the Pod's status), and the one of its extended resources. Pure.
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
 // The kind of the Pod's container of that name; kMain where it has none.
 kube::Container::Kind KindOf(const kube::Pod& pod, const std::string& container);
-// Whether it ran and never will again.
+// Whether the Pod ran and never will again.
 bool HasEnded(const kube::Pod& pod);
-// When the last of its containers ended; nullopt when none says. Of a Pod that has ended.
+// When the last container of an ended Pod ended; nullopt when no container says.
 std::optional<WallTime> EndOf(const kube::Pod& pod);
-// Most drivers give no time of a sign, and see a fault some seconds after the process that died of
-// it: so long after a Pod's end what happens to its device is still of it, unless another has it.
+// Most drivers give no time of a sign, and notice a fault some seconds after the process that it
+// ended. So a fault this long after a Pod's end still counts as that Pod's, unless another Pod has
+// the device.
 inline constexpr Duration kSeenWithin = std::chrono::seconds(10);
-// Whether what happened at `time` may be of a Pod that ended at `end`: the API gives ends in whole
+// Whether a fault at `time` may belong to a Pod that ended at `end`: the API gives ends in whole
 // seconds, rounded down. `is_only_its`: no other Pod has had the device since.
 bool IsUntilEnd(WallTime time, WallTime end, bool is_only_its = false);
 // Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
@@ -72,10 +74,10 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
 
 class ClaimIndex {
  public:
-  // A Pod holds at most this many devices for us: 256 claims of 32 results would be absurd.
+  // The most devices of one Pod that are kept: 256 claims of 32 results would be absurd.
   static constexpr std::size_t kDevicesPerPodMax = 512;
 
-  // What a Pod has of device plugins and is to be shown; at most as many as kDevicesPerPodMax.
+  // The devices of device plugins that the Pod has and shows; at most kDevicesPerPodMax.
   using PluginDevicesOf = std::function<std::vector<HeldDevice>(const kube::Pod&)>;
 
   ClaimIndex(const NodeView& view, const PreparedDevices& prepared,
@@ -88,18 +90,18 @@ class ClaimIndex {
   // The same for a claim: the Pods that name it, none when nobody does.
   std::vector<ObjectKey> ClaimChanged(const ObjectKey& claim);
 
-  // A Pod that has ended takes no news any more.
+  // An ended Pod gets no more late faults.
   std::vector<ObjectKey> LetGo(const ObjectKey& pod);
 
   // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
-  // These, and those that held it when they ended.
+  // Pods that hold the device, or held it when they ended, in order of name.
   std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
-  // Whether no other Pod is among these or has worked on the device since, if only for a moment.
-  // Those that only look at it (admin access) do not count.
+  // Whether only this Pod is among those, and no other has worked on the device since, however
+  // shortly. Pods with admin access do not count.
   bool IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const;
-  // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
-  // The reference holds until the Pod or one of its claims changes.
+  // Includes what an ended Pod held. Empty for a Pod that is not known or holds none. The reference
+  // holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
   // Every device that some Pod of this node holds.
   std::vector<DeviceId> HeldDevices() const;
@@ -107,26 +109,26 @@ class ClaimIndex {
   std::size_t pods() const { return pods_.size(); }
 
  private:
-  // What is known of one Pod, kept so that it can be taken out again when the Pod or claim is
-  // another by then.
+  // What is known of one Pod, kept so that it can be removed again after the Pod or claim has
+  // changed.
   struct Holder {
     std::string uid;  // of the Pod
     bool ended = false;
     bool let_go = false;
     std::vector<HeldDevice> devices;
-    // Taken from it. It matters once the Pod ends, which may be seen a little later than that
-    // its claim was taken.
+    // Devices that were taken from it. They matter once the Pod ends, which may be seen a little
+    // later than that its claim was freed.
     std::vector<HeldDevice> taken;
-    std::set<ObjectKey> claims;  // that it names, whether they exist or not
+    std::set<ObjectKey> claims;  // that it names, existing or not
   };
 
   Holder Drop(const ObjectKey& pod);
   void Add(const kube::Pod& pod, Holder before);
-  // To be called when the Pod of that UID, which had these devices, changed. If it was the last
-  // that was seen to work on one of them, another that still does takes its place in
-  // last_of_device_; a device that nobody has any more is forgotten there.
+  // To be called when the Pod of that UID, which had these devices, changed. If it was the last Pod
+  // that worked on one of them, another that still does takes its place in last_of_device_; a
+  // device that no Pod has any more is dropped there.
   void HandOn(const std::string& uid, const std::vector<HeldDevice>& devices);
-  // Takes out what came to the Pod by a later allocation of its group's claim.
+  // Removes what the Pod seems to hold only by a later allocation of its group's claim.
   void DropGained(const kube::Pod& pod, const Holder& before,
                   std::vector<HeldDevice>& devices) const;
   static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);
@@ -136,10 +138,11 @@ class ClaimIndex {
   const PluginDevicesOf plugin_devices_of_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;
-  // UID of the Pod that was last seen to work on a device. It may be gone already, while a Pod that
-  // ended before it got the device is still listed.
+  // UID of the Pod that was last seen to work on a device. It may be gone already while a Pod that
+  // ended earlier is still listed.
   std::map<DeviceId, std::string> last_of_device_;
-  // By claims that are named, not only those that exist: a claim that is made later finds its Pods.
+  // By claims that are named, not only those that exist: a claim that is created later finds its
+  // Pods.
   std::map<ObjectKey, std::set<ObjectKey>> pods_of_claim_;
 };
 

@@ -1,5 +1,5 @@
 // A kubelet on a FakeNetwork that says which devices its Pods have, and misbehaves when asked to.
-// For tests. Belongs to its loop; what is lent outlives it.
+// For tests. Belongs to its loop; the arguments outlive it.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace galen::agent {
 namespace {
 
-// Attributes and capacities are most of a slice, and nobody here asks for them.
+// Attributes and capacities are most of a slice, and the agent does not use them.
 StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
   ASSIGN_OR_RETURN(const kube::ResourceSlice slice, kube::DecodeSlice(object));
   SliceIdentities identities{
@@ -27,7 +27,7 @@ StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
 }
 
 // The slices by the names of devices that they list. While a device moves from one to another, two
-// list it, and news of them comes in either order.
+// list it, and their changes arrive in either order.
 constexpr const char* kByDevice = "device";
 
 std::vector<std::string> DeviceNames(const SliceIdentities& slice) {
@@ -74,7 +74,7 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
   }
   for (const ObjectKey& claim : holder.claims) {
     const bool is_new = before.uid != holder.uid || !before.claims.contains(claim);
-    // What is known, and what is asked for already, is of the time before the Pod.
+    // What was read or asked for earlier dates from before the Pod.
     const bool is_known = claims_.contains(claim) || calls_.contains(claim);
     if (is_new && is_known) outdated_.insert(claim);
     if (is_new ? is_known : before.unread.contains(claim)) holder.unread.insert(claim);
@@ -90,7 +90,7 @@ const Claim* NodeClaims::Find(const ObjectKey& key) const {
 }
 
 // A group's claim may have been freed and allocated anew, with the same reservation: what was read
-// before the Pod was there says nothing of it, unless it names the Pod itself.
+// before the Pod existed does not apply to it, unless it names the Pod itself.
 const Claim* NodeClaims::FindFor(const kube::Pod& pod, const ObjectKey& key) const {
   const Claim* claim = Find(key);
   const auto it = pods_.find(pod.meta.key);
@@ -145,7 +145,7 @@ void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
   outdated_.erase(claim);
   const bool was_unanswered = unanswered_.erase(claim) > 0;
   if (full_) WantWaiting();
-  // Later: the caller is not done with the Pod yet.
+  // In a later turn: the caller has not finished with the Pod yet.
   if (was_unanswered) answer_ = edges_.loop.After(Duration::zero(), [this] { on_answer_(); });
 }
 
@@ -153,7 +153,7 @@ bool NodeClaims::IsOpen(const ObjectKey& claim) const {
   return unanswered_.contains(claim) || outdated_.contains(claim) || SomePodWaits(claim);
 }
 
-// A Pod that has ended waits for nothing: what it had is taken from it.
+// An ended Pod waits for nothing: its claims are freed.
 bool NodeClaims::SomePodWaits(const ObjectKey& claim) const {
   const auto it = pods_of_.find(claim);
   if (it == pods_of_.end()) return false;
@@ -183,12 +183,12 @@ void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, D
     outdated_.erase(claim);
     return done(OkStatus());
   }
-  // Asked for before a Pod that names it was there, and asked for once more: it may have been
+  // Asked for before a Pod that names it existed, so it is asked for once more: it may have been
   // allocated anew in between.
   if (reply.ok() && outdated_.contains(claim)) return done(OkStatus());
   const Status taken = TakeIn(claim, reply);
   if (IsRetryable(taken)) return done(taken);
-  // Also a refusal is an answer: the agent goes on with what it may see.
+  // A refusal is an answer too: the agent goes on with what it may read.
   const bool first = unanswered_.erase(claim) > 0;
   if (taken.ok()) {
     troubles_.erase(claim);
@@ -201,7 +201,7 @@ void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, D
   if (first) on_answer_();
 }
 
-// OK when the server has answered for the claim, be it that there is none.
+// OK when the server has answered for the claim, also that there is none.
 Status NodeClaims::TakeIn(const ObjectKey& claim, const StatusOr<Json>& reply) {
   if (reply.status().code() == Code::kNotFound) {
     Replace(claim, std::nullopt);
@@ -257,7 +257,7 @@ void NodeInformers::Start(NodeListener& listener) {
 std::vector<std::string> NodeInformers::troubles() const {
   std::vector<std::string> all;
   for (const auto& [kind, trouble] : troubles_) {
-    // A watch that fails says which it is; an object that cannot be decoded names itself only.
+    // An error of the watch names its kind; an object that cannot be decoded names only itself.
     const bool named = trouble.starts_with("watch ") || trouble.starts_with("list ");
     all.push_back(named ? trouble : "watch " + kind + ": " + trouble);
   }
@@ -317,16 +317,16 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
   }
   std::string& trouble = troubles_[kind];
   if (std::exchange(trouble, status.message()) == status.message()) return;
-  log_.Warning("watch is in trouble", {{"kind", kind}, {"error", status.message()}});
+  log_.Warning("watch failed, trying again", {{"kind", kind}, {"error", status.message()}});
 }
 
-// From now on the same trouble is news again.
+// The same problem is logged again from now on.
 void NodeInformers::OnWell(const std::string& kind) {
   if (kind == kPods && pods_unseen_since_) {
     listener_->OnServerBack();
     caught_up_ = loop_.After(kCatchUp, [this] { pods_unseen_since_.reset(); });
   }
-  if (troubles_.erase(kind) > 0) log_.Info("watch is well again", {{"kind", kind}});
+  if (troubles_.erase(kind) > 0) log_.Info("watch works again", {{"kind", kind}});
 }
 
 void NodeInformers::OnSomeSynced() {

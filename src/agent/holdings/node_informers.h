@@ -21,19 +21,20 @@
 
 namespace galen::agent {
 
-// The claims that the Pods of this node name, each read by its name: as the kubelet does it, and
-// unlike a watch, which would bring every claim of the cluster to every node (record 11).
-// A claim that is not made, not allocated or not yet a Pod's is asked for again with backoff; one
-// that every Pod has got is left alone, for an allocation stays as long as a Pod holds it. A Pod
-// that is new has it read again: a claim of a group may have been freed and allocated anew.
+// The claims that the Pods of this node name, each read by its name, as the kubelet does: a watch
+// would bring every claim of the cluster to every node (docs/adr/0011). A claim that does not
+// exist, is not allocated or not yet reserved for its Pod is asked for again with backoff. One that
+// all its Pods have is not read again, since an allocation stays as long as a Pod holds it, until a
+// new Pod names it: a group's claim may have been freed and allocated anew.
 class NodeClaims {
  public:
-  // Claims past this wait until there is room, which is logged: no node holds as many.
+  // Claims past this number wait until there is room, which is logged: no node holds as many.
   static constexpr std::size_t kClaimsMax = kNodeClaimsMax;
-  // A claim is mostly there before its Pod comes to a node; what is not may take its time.
+  // A claim mostly exists before its Pod comes to a node; one that does not may take its time.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -48,11 +49,11 @@ class NodeClaims {
   void PodChanged(const ObjectKey& key, const kube::Pod* pod);
 
   const Claim* Find(const ObjectKey& key) const;
-  // What it says of that Pod; nullptr until it has been read since the Pod is there.
+  // The claim as it applies to that Pod; nullptr until it was read after the Pod appeared.
   const Claim* FindFor(const kube::Pod& pod, const ObjectKey& key) const;
-  // Whether the server has said something of every claim that is named.
+  // Whether the server has answered for every claim that is named.
   bool settled() const { return unanswered_.empty(); }
-  // What hinders; "" when nothing does.
+  // What is wrong, as a sentence; "" when nothing is.
   std::string trouble() const;
 
  private:
@@ -61,14 +62,14 @@ class NodeClaims {
     std::string uid, group;
     bool ended = false;
     std::set<ObjectKey> claims;
-    std::set<ObjectKey> unread;  // of these: known or asked for already when the Pod came
+    std::set<ObjectKey> unread;  // those of them that were known or asked for when the Pod came
   };
 
   void Want(const ObjectKey& claim, const ObjectKey& pod);
-  // Takes in what waited for room, as far as there is some now.
+  // Takes in claims that waited for room, as far as there is some now.
   void WantWaiting();
   void Unwant(const ObjectKey& claim, const ObjectKey& pod);
-  // Whether another answer could say more.
+  // Whether asking again could change what is known of the claim.
   bool IsOpen(const ObjectKey& claim) const;
   bool SomePodWaits(const ObjectKey& claim) const;
   void Look(const ObjectKey& claim, Done done);
@@ -83,7 +84,7 @@ class NodeClaims {
   std::map<ObjectKey, Holder> pods_;
   std::map<ObjectKey, std::set<ObjectKey>> pods_of_;  // by claim
   std::set<ObjectKey> unanswered_;
-  std::set<ObjectKey> outdated_;               // read before a Pod that names them was there
+  std::set<ObjectKey> outdated_;               // read before a Pod that names them existed
   std::map<ObjectKey, std::string> troubles_;  // by claim
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
   bool full_ = false;  // some claims wait for room
@@ -91,9 +92,10 @@ class NodeClaims {
   WorkQueue<ObjectKey> queue_;
 };
 
-// A slice with only what identifies its devices: attributes are many and few of ours. A node may
-// have thousands, so what they share stands once.
+// A slice with only what identifies its devices: the agent uses few of the many attributes. A node
+// may have thousands of devices, so shared values are stored once.
 struct SliceIdentities {
+  // The identity of one device of the slice.
   struct Device {
     std::string name, serial, model;
     HardwareIds ids;
@@ -109,23 +111,23 @@ struct SliceIdentities {
 class NodeListener {
  public:
   virtual ~NodeListener() = default;
-  // One of the two may be null: new, or gone. Both: changed, or replaced by another of its name
-  // (compare the uids).
+  // `before` is null for a new Pod, `after` for one that is gone. With both, the Pod changed or was
+  // replaced by another of its name (compare the uids).
   virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
   virtual void OnClaim(const ObjectKey& key) = 0;
-  // Slices changed: serials or models of some devices may be others now.
+  // Slices changed: some devices' serials or models may have changed.
   virtual void OnDevicesChanged() = 0;
-  // The watch of Pods stands again after it was in trouble: it may be another API server by now.
+  // The watch of Pods works again after a failure; the API server behind it may be another one.
   virtual void OnServerBack() {}
-  // Every first list is known; once.
+  // Every first list was read; once.
   virtual void OnSynced() = 0;
 };
 
 // Pods and slices are asked for by field selector (spec.nodeName); claims have no such field and
-// are read by name. What is lent outlives it.
+// are read by name. The arguments outlive it.
 class NodeInformers final : public NodeView {
  public:
-  // A watch that is taken up again shows what it missed first, which takes no longer than this.
+  // A watch that was resumed first delivers what it missed, within this time.
   static constexpr Duration kCatchUp = std::chrono::seconds(5);
 
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,
@@ -133,12 +135,12 @@ class NodeInformers final : public NodeView {
 
   // Once. `listener` outlives the informers' watches.
   void Start(NodeListener& listener);
-  // Whether every first list is known, and every claim that is named in it. Stays so.
+  // Whether every first list was read, and every claim that it names. Stays true.
   bool synced() const { return synced_; }
-  // From this time on Pods may have gone without our hearing of it in time; nullopt while the watch
-  // of Pods is well, and has been for kCatchUp.
+  // Since when Pods may have gone unnoticed; nullopt while the watch of Pods is well, and has been
+  // for kCatchUp.
   std::optional<WallTime> pods_unseen_since() const { return pods_unseen_since_; }
-  // What hinders right now, by kind; empty when nothing does.
+  // What is wrong right now, by kind; empty when nothing is.
   std::vector<std::string> troubles() const;
 
   const kube::Pod* FindPod(const ObjectKey& key) const override { return pods_.Find(key); }

@@ -1,5 +1,5 @@
-// What the agent knows of its node from the API: Pods, claims, and what the drivers offer. Looked
-// up, never kept: pointers hold until the loop's next task.
+// What the agent knows of its node from the API: Pods, claims, and what the drivers offer. Pointers
+// are for immediate use: they hold until the loop's next task.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ class NodeView {
   virtual ~NodeView() = default;
   virtual const kube::Pod* FindPod(const ObjectKey& key) const = 0;
   virtual const Claim* FindClaim(const ObjectKey& key) const = 0;
-  // The same for one who asks what the Pod has: a claim of its group that was read before the Pod
-  // was there may be of a former allocation, and is not known yet.
+  // The claim as it applies to this Pod; nullptr for a group's claim that was read before the Pod
+  // existed, since that may be a former allocation.
   virtual const Claim* FindClaimFor(const kube::Pod& pod, const ObjectKey& key) const = 0;
   virtual void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const = 0;
   // Serial and model as in the drivers' ResourceSlices.
   virtual std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const = 0;
 };
 
-// The CDI names under which drivers prepared devices; nobody prepares in the observer role.
+// The CDI names under which drivers prepared devices; empty in the observer role.
 class PreparedDevices {
  public:
   virtual ~PreparedDevices() = default;

@@ -7,11 +7,11 @@
 namespace galen::agent {
 namespace {
 
-// A plugin that numbers its devices says nothing of the hardware: "0" is no serial, even where a
+// Ids of plugins that number their devices identify no hardware: "0" is no serial, even where a
 // board without one says "0".
 constexpr std::size_t kSerialBytesLeast = 4;
 
-// "::" and a number behind an id: a share in time of that device (NVIDIA's k8s-device-plugin,
+// "::" and a number after an id: a time slice of that device (NVIDIA's k8s-device-plugin,
 // AnnotatedID).
 std::string_view WithoutReplica(std::string_view id) { return id.substr(0, id.find("::")); }
 
@@ -52,7 +52,7 @@ HardwareIds IdsOfPluginDevice(std::string_view device) {
   if (!IsUuidLike(whole)) {
     return {.serial = whole.size() < kSerialBytesLeast ? "" : std::string(whole)};
   }
-  // Several slices have one UUID: each is a part of that device.
+  // Time slices share one UUID: each is a part of that device.
   return replica ? HardwareIds{.parent_uuid = std::string(whole)}
                  : HardwareIds{.uuid = std::string(whole)};
 }
@@ -73,11 +73,11 @@ std::vector<ObjectKey> PluginHoldings::Apply(const PodResourcesAnswer& answer,
   for (const PodResources& said : answer.pods) {
     const auto uid = asked.find(said.pod);
     const kube::Pod* pod = view_.FindPod(said.pod);
-    // A name without a UID: the answer may be about a Pod that had the name before.
+    // The answer names Pods without a UID: it may be about an earlier Pod of the name.
     if (uid == asked.end() || pod == nullptr || pod->meta.uid != uid->second) continue;
-    // What it held when it ended is how it ended.
+    // A Pod that has ended keeps what it held at its end.
     if (HasEnded(*pod)) continue;
-    // Both a Pod and its successor: which of the two has what is not said.
+    // The answer lists the name twice, a Pod and its successor: which has which devices is unknown.
     if (times_named.at(said.pod) > 1) continue;
     Holder holder{uid->second, said.plugin_devices};
     std::erase_if(holder.devices, [&](const PodResources::PluginDevice& d) {
@@ -85,7 +85,7 @@ std::vector<ObjectKey> PluginHoldings::Apply(const PodResourcesAnswer& answer,
     });
     std::ranges::sort(holder.devices, {},
                       [](const auto& d) { return std::tie(d.device, d.container); });
-    // A device of two NUMA nodes may be named for each.
+    // A device that belongs to two NUMA nodes may be listed for each.
     const auto twice = std::ranges::unique(holder.devices);
     holder.devices.erase(twice.begin(), twice.end());
     // A Pod keeps what it got when it was admitted. A kubelet that starts may name its claims

@@ -27,7 +27,7 @@ class Reader {
     if (!IsDnsLabel(pod.pod.ns) || !IsDnsSubdomain(pod.pod.name)) {
       return LeaveOut("Pod \"" + Shown(said.namespace_(), kNameShownBytesMax) + "/" +
                           Shown(said.name(), kNameShownBytesMax) + "\"",
-                      "it has no name of a Pod");
+                      "it is no valid namespace and name of a Pod");
     }
     for (const ::v1::ContainerResources& container : said.containers()) {
       for (const auto& devices : container.devices()) ReadDevices(container.name(), devices, pod);
@@ -56,14 +56,14 @@ class Reader {
                         "the Pod has too many devices", rest);
       }
       const DeviceId id{said.resource_name(), node_, said.device_ids(i)};
-      // A name without a domain would be a driver's: no resource of a plugin has one.
+      // A name without a domain would be a driver's; a plugin's resource has one.
       const Status valid = IsPluginResource(id.driver)
                                ? Validate(id)
                                : InvalidArgument("resource \"{}\" has no domain",
                                                  Shown(id.driver, kNameShownBytesMax));
       if (!valid.ok() || !IsDnsLabel(container)) {
         LeaveOut(Where(pod, container, "resource", id.driver),
-                 valid.ok() ? "the container has no name of one" : valid.message());
+                 valid.ok() ? "the container's name is not valid" : valid.message());
       } else {
         pod.plugin_devices.push_back({container, id});
       }
@@ -78,14 +78,14 @@ class Reader {
     };
     for (const ::v1::ClaimResource& resource : said.claim_resources()) {
       const DeviceId id{resource.driver_name(), resource.pool_name(), resource.device_name()};
-      // The name of a plugin's resource would be right as that of a device, and is no driver's.
+      // A plugin's resource name would pass as a device's driver, but no driver is named like that.
       const Status valid = IsPluginResource(id.driver)
-                               ? InvalidArgument("driver \"{}\" has no name of one",
+                               ? InvalidArgument("driver \"{}\" is no valid driver name",
                                                  Shown(id.driver, kNameShownBytesMax))
                                : Validate(id);
       if (!valid.ok() || !IsDnsLabel(claim.ns) || !IsDnsSubdomain(claim.name) ||
           resource.share_id().size() > kShareIdBytesMax) {
-        leave_out(valid.ok() ? "the claim has no name of one" : valid.message());
+        leave_out(valid.ok() ? "the claim's name or share id is not valid" : valid.message());
       } else if (pod.claim_devices.size() >= ClaimIndex::kDevicesPerPodMax) {
         leave_out("the Pod has too many devices by claims");
       } else {
@@ -94,7 +94,7 @@ class Reader {
     }
   }
 
-  // Names from the kubelet may be anything here.
+  // Names from the kubelet may contain anything here.
   static std::string Where(const PodResources& pod, const std::string& container,
                            const std::string& kind, const std::string& name) {
     return "Pod " + ToString(pod.pod) + ", container " + Shown(container, kNameShownBytesMax) +

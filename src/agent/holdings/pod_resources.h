@@ -1,4 +1,4 @@
-// What a kubelet says of its Pods by the Pod resources API (v1.PodResourcesLister, List): which
+// A kubelet's answer about its Pods by the Pod resources API (v1.PodResourcesLister, List): which
 // devices of device plugins, and which of claims, each container has. Values, read within bounds.
 #pragma once
 
@@ -15,11 +15,13 @@ namespace galen::agent {
 
 // A Pod without any device is left out.
 struct PodResources {
+  // A device that a device plugin gave to a container.
   struct PluginDevice {
     std::string container;
     DeviceId device;  // of the node that was read for
     auto operator<=>(const PluginDevice&) const = default;
   };
+  // A device that a container has by a claim.
   struct ClaimDevice {
     ObjectKey claim;
     DeviceId device;
@@ -44,17 +46,17 @@ struct PodResourcesAnswer {
     std::string where;  // "Pod default/a, container main, resource nvidia.com/gpu"
     std::string why;    // of the first there
   };
-  // Past it they are counted only.
+  // Further faults are only counted.
   static constexpr std::size_t kFaultsMax = 64;
 
-  // Pods and devices past a bound, and those whose names are none: their number, and where they
-  // are, each place once.
+  // How many Pods and devices were left out, for a bound or an invalid name, and where, each place
+  // once.
   std::size_t left_out = 0;
   std::vector<Fault> faults;
 };
 
 // A ListPodResourcesResponse; of a Pod at most ClaimIndex::kDevicesPerPodMax devices of each kind.
-// InvalidArgument for what is none. Pure.
+// InvalidArgument for bytes that are no such message. Pure.
 StatusOr<PodResourcesAnswer> DecodePodResources(std::string_view response, const std::string& node);
 
 }  // namespace galen::agent

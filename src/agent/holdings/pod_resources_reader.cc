@@ -20,7 +20,7 @@ void PodResourcesReader::Look() {
   const Time now = edges_.loop.Now();
   Duration delay = kRest;
   if (asked_) delay = std::max(delay, *asked_ + kLeast - now);
-  // Nothing that changes hastens a kubelet that did not answer.
+  // A change does not shorten the wait for a kubelet that did not answer.
   if (!trouble_.empty() && planned_) delay = std::max(delay, *planned_ - now);
   wait_ = trouble_.empty() ? kAgain : wait_;
   if (!planned_ || now + delay < *planned_) Plan(delay);
@@ -74,7 +74,7 @@ void PodResourcesReader::Take(const PodResourcesAnswer& answer) {
   calls_.on_answer(answer);
 }
 
-// From the loop: what is on the stack may belong to the call that ends.
+// From the loop: the caller may be part of the call that ends.
 void PodResourcesReader::Conclude(const Status& status) {
   edges_.metrics.Add(metric::kPodResourcesLists, {{"result", status.ok() ? "ok" : "error"}});
   const std::string before = std::exchange(trouble_, status.ok() ? "" : status.message());

@@ -1,7 +1,7 @@
 // Asks the kubelet which devices its Pods have (v1.PodResourcesLister, List) when there is a reason
 // to, and now and then: never as a poll. The API has no watch, and the only other way, a second
 // ListAndWatch of a plugin, steals events from some plugins (docs/adr/0029). A kubelet that is
-// slow, absent or talks nonsense holds up nobody. Belongs to the agent's loop.
+// slow, absent or answers nonsense delays nothing else. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -21,33 +21,36 @@ namespace galen::agent {
 
 class PodResourcesReader {
  public:
-  // A Pod that comes changes several times within a moment: one look is enough.
+  // A new Pod changes several times within a moment: one question is enough.
   static constexpr Duration kRest = std::chrono::milliseconds(300);
-  // At least so long between two questions, so that many Pods that start share one.
+  // The least time between two questions, so that many Pods that start share one.
   static constexpr Duration kLeast = std::chrono::seconds(2);
-  // As the kubelet answers from memory, in milliseconds.
+  // The kubelet answers from memory, in milliseconds.
   static constexpr Duration kDeadline = std::chrono::seconds(5);
-  // Where nothing changes; what was missed by any accident is seen then.
+  // How often it is asked when nothing changes, to repair whatever was missed.
   static constexpr Duration kPeriod = std::chrono::minutes(5);
   // After a failure, or while the kubelet does not know yet what a Pod has; doubles up to kPeriod.
   static constexpr Duration kAgain = std::chrono::seconds(3);
   // Twice what a node of 250 Pods needs that lists its processors for each container.
   static constexpr std::size_t kAnswerBytesMax = std::size_t{8} << 20;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
     Metrics& metrics;
     net::Dialer& dialer;
   };
+  // Which kubelet to ask, and for which node.
   struct Options {
     std::string socket;  // the kubelet's
     std::string node;
   };
+  // Calls to the reader's owner.
   struct Calls {
     std::function<void()> on_ask;  // right before the kubelet is asked
     std::function<void(const PodResourcesAnswer&)> on_answer;
-    // Whether a Pod has devices of a plugin of which the kubelet has said nothing yet.
+    // Whether a Pod requests devices of a plugin and the kubelet has not listed them yet.
     std::function<bool()> waits;
     // Whether some Pod has devices that only the kubelet knows of: only then is it a trouble that
     // it does not answer.
@@ -57,11 +60,11 @@ class PodResourcesReader {
   PodResourcesReader(Edges edges, Options options, Calls calls)
       : edges_(edges), options_(std::move(options)), calls_(std::move(calls)) {}
 
-  // Something may be others than before: asks, soon.
+  // Something may have changed: asks soon.
   void Look();
   // nullopt: the kubelet has not answered yet.
   std::optional<Time> first_answer() const { return first_answer_; }
-  // What hinders; "" when nothing does, or when nobody needs the answer.
+  // What is wrong, as a sentence; "" when nothing is, or when no Pod needs the answer.
   std::string trouble() const;
 
  private:
@@ -85,7 +88,7 @@ class PodResourcesReader {
   Duration wait_ = kAgain;
   LogOnce logged_;
   std::unique_ptr<net::Dialling> dialling_;
-  // A call ends before what carries it.
+  // A call ends before the connection that carries it.
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> call_;

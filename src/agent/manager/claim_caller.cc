@@ -44,9 +44,9 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
-// A driver may have nothing to give to containers, or not for each device. But one that names
-// devices and none of those that the claim holds answers for another allocation: the Pod would
-// start without its device.
+// A driver may have no edits for containers, or not for each device. But an answer that names
+// devices, and none of those that the claim holds, is for another allocation: the Pod would start
+// without its device.
 Status CheckAnswer(const ClaimRecord& claim, const std::string& driver) {
   std::string named;
   for (const PreparedDevice& prepared : claim.devices) {
@@ -106,7 +106,8 @@ void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
   std::set<std::string> uids;
   for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
   if (AnyBusy(uids)) {
-    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+    return done(
+        Aborted("a claim of pod {} is being prepared for another pod", ToString(pod.meta.key)));
   }
   Hold(uids);
   // On the disk before any driver is asked.
@@ -124,7 +125,7 @@ void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
       }
       Save([this, uids, done](const Status& kept) {
         LetGo(uids);
-        // Should it not be kept, the drivers have prepared all the same.
+        // Ready even if the checkpoint cannot be written: the drivers have prepared the claims.
         ready_.insert(uids.begin(), uids.end());
         done(kept);
       });
@@ -138,12 +139,14 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
     const Claim& claim = *edges_.view.FindClaim(key);
     const ClaimRecord* record = edges_.claims.Find(claim.uid);
     if (record == nullptr || !record->IsStale(claim)) continue;
-    // Containers of its former Pods may still use what is prepared: they let go of it first.
+    // Containers of its former Pods may still use what was prepared: it is unprepared only after
+    // they end.
     if (std::ranges::any_of(record->pods, [&](const std::string& uid) {
           return uid != pod.meta.uid && !claim.IsReservedFor(uid, "");
         })) {
-      return Aborted("claim {} was allocated anew, a pod of its former allocation still has it",
-                     ToString(key));
+      return Aborted(
+          "claim {} was allocated anew, but a pod of its former allocation still holds it",
+          ToString(key));
     }
     uids.insert(claim.uid);
   }
@@ -152,7 +155,8 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
 
 void ClaimCaller::UnprepareStale(const PodRef& pod, const std::set<std::string>& uids,
                                  const Done& done) {
-  if (AnyBusy(uids)) return done(Aborted("a claim of pod {} is busy", ToString(pod.key)));
+  if (AnyBusy(uids))
+    return done(Aborted("a claim of pod {} is being prepared or unprepared", ToString(pod.key)));
   for (const std::string& uid : uids) ready_.erase(uid);
   Hold(uids);
   Ask(NodeCall::kUnprepare, DriversOf(uids), [this, pod, uids, done](const Status& status) {
@@ -188,7 +192,7 @@ void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
     last.insert(uid);
   }
   if (changed) {
-    // Looked at anew after it: another Pod may have come to a claim meanwhile.
+    // The claims are looked up anew afterwards: another Pod may have joined one meanwhile.
     return Save([this, pod_uid, done](const Status& saved) {
       if (!saved.ok()) return done(saved);
       Unprepare(pod_uid, done);
@@ -199,8 +203,8 @@ void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
 }
 
 void ClaimCaller::UnprepareLast(const std::set<std::string>& uids, const Done& done) {
-  if (AnyBusy(uids)) return done(Aborted("a claim is being worked on"));
-  // From here on none of them counts as ready.
+  if (AnyBusy(uids)) return done(Aborted("a claim is being prepared or unprepared"));
+  // From here on these claims do not count as ready.
   for (const std::string& uid : uids) ready_.erase(uid);
   Hold(uids);
   Ask(NodeCall::kUnprepare, DriversOf(uids), [this, uids, done](const Status& status) {
@@ -208,7 +212,7 @@ void ClaimCaller::UnprepareLast(const std::set<std::string>& uids, const Done& d
       LetGo(uids);
       return done(status);
     }
-    // Only now: had we ended before the drivers answered, the next life would ask them again.
+    // Only now: had the agent ended before the drivers answered, the next one would ask them again.
     for (const std::string& uid : uids) edges_.claims.Remove(uid);
     Save([this, uids, done](const Status& saved) {
       LetGo(uids);
@@ -240,7 +244,7 @@ StatusOr<ClaimCaller::Batches> ClaimCaller::Reserve(const kube::Pod& pod) {
     for (const AllocatedDevice& device : claim.devices) {
       prepared.drivers.insert(device.device.driver);
     }
-    // Another Pod had it prepared; this one is merely noted.
+    // Another Pod's prepare covers it; this Pod is only recorded.
     if (ready_.contains(claim.uid)) continue;
     for (const std::string& driver : prepared.drivers) batches[driver].push_back(claim.uid);
   }
@@ -272,7 +276,7 @@ ClaimCaller::Batches ClaimCaller::DriversOf(const std::set<std::string>& uids) {
 }
 
 void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
-  // Every claim was ready, or holds no devices: nobody need be asked.
+  // Every claim was ready, or holds no devices: no driver need be asked.
   if (batches.empty()) return done(OkStatus());
   const std::uint64_t round = next_round_++;
   rounds_.emplace(round, Round{.call = call,
@@ -346,7 +350,7 @@ Status ClaimCaller::TakeUnprepared(const std::string& driver, const std::vector<
   return OkStatus();
 }
 
-// REQUIRES: every uid is noted, as Reserve does before anybody asks.
+// REQUIRES: every uid is recorded, as Reserve does before any driver is asked.
 std::string ClaimCaller::RequestOf(NodeCall call, const std::vector<std::string>& uids) {
   std::vector<const ClaimRecord*> claims;
   for (const std::string& uid : uids) claims.push_back(edges_.claims.Find(uid));

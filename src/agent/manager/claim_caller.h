@@ -18,13 +18,14 @@
 
 namespace galen::agent {
 
-// The manager's side of NodePrepareResources, as the kubelet's DRA manager: checkpoint first, then
-// the drivers, all claims of a Pod for one driver in one call. Never retries by itself; PodRunner's
-// queue does. What is lent outlives it.
+// The manager's side of NodePrepareResources, as the kubelet's DRA manager: the checkpoint is
+// written first, then the drivers are called, once each for all of a Pod's claims. Never retries by
+// itself; PodRunner's queue does. The arguments outlive it.
 class ClaimCaller {
  public:
   using Done = std::function<void(const Status&)>;
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     DriverCaller& drivers;
@@ -35,26 +36,26 @@ class ClaimCaller {
   explicit ClaimCaller(Edges edges) : edges_(edges) {}
 
   // Whether every claim of the Pod is made, allocated to it, and prepared by this process: after a
-  // restart drivers are asked again, they may have lost what they did. True for a Pod without
+  // restart drivers are asked again, since they may have lost their work. True for a Pod without
   // claims.
   bool IsReady(const kube::Pod& pod) const;
-  // Whether there is nothing to prepare yet: a claim is not made, not allocated, or another's.
+  // Whether there is nothing to prepare yet: a claim does not exist, is not allocated, or is
+  // reserved for another Pod.
   bool IsWaiting(const kube::Pod& pod) const;
 
   // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
   // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
-  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod, or its former
-  // Pod has not let go of it: ask again when that is done; ResourceExhausted at
-  // ClaimCheckpoint::kClaimsMax; or the checkpoint's error. After an error the claims stay noted:
-  // Unprepare lets go of them. A claim that was freed and allocated anew under its UID is
-  // unprepared first. REQUIRES: !IsWaiting(pod).
+  // Aborted, and nothing is wrong, when a claim is being prepared or unprepared for another Pod, or
+  // its former Pod has not let go of it: ask again when that is done; ResourceExhausted at
+  // ClaimCheckpoint::kClaimsMax; or the checkpoint's error. After an error the claims stay recorded
+  // until Unprepare. A claim that was freed and allocated anew under its UID is unprepared first.
+  // REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
-  // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
-  // known. A claim that other Pods use too only loses this one.
+  // For a Pod that is gone or has ended. Needs no claim object; OK for an unknown Pod. A claim that
+  // other Pods use as well stays prepared.
   void Unprepare(const std::string& pod_uid, Done done);
 
-  // Uids of the Pods that hold prepared claims by what the checkpoint says, also of those that are
-  // gone.
+  // Uids of the Pods that hold prepared claims by the checkpoint, including Pods that are gone.
   std::set<std::string> PodsInCheckpoint() const;
 
  private:
@@ -68,14 +69,15 @@ class ClaimCaller {
     std::function<void(const Status&)> done;
   };
 
-  // Notes the Pod and the drivers down in memory; gives what has to be asked.
+  // Records the Pod and the drivers in memory; returns the calls to make.
   StatusOr<Batches> Reserve(const kube::Pod& pod);
   // Writes the checkpoint, then goes on; not after this was destroyed.
   void Save(Done next);
-  // One call a driver, at once; `done` when the last has answered, with the first error.
+  // Calls each driver once, all at the same time; `done` when the last has answered, with the first
+  // error.
   void Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done);
   void OnAnswer(std::uint64_t round, const std::string& driver, const StatusOr<std::string>& reply);
-  // A driver's whole answer, or why there is none; changes `claims`.
+  // Takes a driver's whole answer, or the reason why there is none; changes `claims`.
   Status TakeIn(NodeCall call, const std::string& driver, const std::vector<std::string>& uids,
                 const StatusOr<std::string>& reply);
   Status TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
@@ -83,15 +85,15 @@ class ClaimCaller {
   Status TakeUnprepared(const std::string& driver, const std::vector<std::string>& uids,
                         const std::string& reply);
   std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
-  // UIDs of the Pod's claims that are prepared as they were allocated formerly. Aborted while
-  // Pods that it is not reserved for any more hold them so.
+  // UIDs of the Pod's claims that are prepared for a former allocation. Aborted while Pods of that
+  // allocation still hold them.
   StatusOr<std::set<std::string>> StaleClaims(const kube::Pod& pod) const;
   // Unprepares them, then goes on with Prepare.
   void UnprepareStale(const PodRef& pod, const std::set<std::string>& uids, const Done& done);
   // Lets go of the claims that only this Pod uses. REQUIRES: there are some.
   void UnprepareLast(const std::set<std::string>& uids, const Done& done);
-  // A claim is worked on for one Pod at a time, from before it is noted on the disk until what
-  // came of it is: or a prepare could overtake its unprepare.
+  // A claim is worked on for one Pod at a time, from before it is recorded on disk until the
+  // outcome is: otherwise a prepare could overtake an unprepare.
   bool AnyBusy(const std::set<std::string>& uids) const;
   void Hold(const std::set<std::string>& uids) { busy_.insert(uids.begin(), uids.end()); }
   void LetGo(const std::set<std::string>& uids);
@@ -103,7 +105,7 @@ class ClaimCaller {
   std::uint64_t next_round_ = 0;
   std::set<std::string> ready_;  // uids of claims prepared since this process started
   std::set<std::string> busy_;   // uids of claims that are worked on
-  std::set<std::string> noted_;  // uids of Pods whose claims' records on the disk name them
+  std::set<std::string> noted_;  // uids of Pods that the records on disk name for all their claims
   // Dies with this, so that an answer that comes later finds nobody.
   Liveness liveness_;
 };

@@ -10,7 +10,7 @@
 namespace galen::agent {
 namespace {
 
-// Rises when an older agent could not read the file rightly.
+// Incremented when an older agent could misread the file.
 constexpr int kVersion = 1;
 
 template <typename Strings>
@@ -99,7 +99,7 @@ bool ClaimRecord::IsStale(const Claim& claim) const {
 }
 
 Status ClaimCheckpoint::Load() {
-  // A file that stays is only untidy; the next write says what is wrong with the directory.
+  // A leftover file is only untidy; the next write reports what is wrong with the directory.
   static_cast<void>(RemoveTemporaryFilesOf(files_, path_));
   const StatusOr<std::string> text = files_.Read(path_);
   if (text.status().code() == Code::kNotFound) return OkStatus();
@@ -111,7 +111,7 @@ Status ClaimCheckpoint::Load() {
   }
   for (const Json& item : (*file)["claims"].items()) {
     ClaimRecord claim = ClaimOf(item);
-    // Past the bound nobody of ours has written: what is there is not trusted to fit into memory.
+    // No agent writes more than the bound: such a file is not trusted to fit into memory.
     if (!claim.uid.empty() && !full()) claims_.emplace(claim.uid, std::move(claim));
   }
   return OkStatus();
@@ -186,7 +186,7 @@ std::vector<std::string> ClaimCheckpoint::CdiIds(const std::string& claim_uid,
     if (prepared.share_id == share_id) return prepared.cdi_ids;
     if (prepared.share_id.empty() && without_share == nullptr) without_share = &prepared;
   }
-  // A driver with v1beta1, which has no field for it, or that gives all shares one id.
+  // A driver with v1beta1, which has no field for the share, or one that gives all shares one id.
   return without_share == nullptr ? std::vector<std::string>() : without_share->cdi_ids;
 }
 

@@ -1,6 +1,6 @@
 // Which claims were made ready on this node, for which Pods, and what their drivers answered.
-// Written to a checkpoint before a driver is asked, so that a crash leaves nothing prepared that
-// nobody remembers. Keyed by the claim's uid: a new claim of an old name is another claim.
+// Written to a checkpoint before a driver is asked, so that a crash leaves no prepared claim
+// without a record. Keyed by the claim's uid: a new claim of an old name is another claim.
 // Belongs to the agent's loop.
 #pragma once
 
@@ -40,18 +40,18 @@ struct ClaimRecord {
 
   // Whether the device is of the allocation that was prepared.
   bool Holds(const DeviceId& device) const;
-  // Whether what was prepared is not for the claim as it is allocated now: a claim keeps its UID
-  // when it is freed and allocated anew.
+  // Whether it was prepared for a former allocation: a claim keeps its UID when it is freed and
+  // allocated anew.
   bool IsStale(const Claim& claim) const;
 
   bool operator==(const ClaimRecord&) const = default;
 };
 
-// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. What
-// is lent outlives it.
+// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. The
+// arguments outlive it.
 class ClaimCheckpoint final : public PreparedDevices {
  public:
-  // One page a claim at most.
+  // At most one page for each claim.
   static constexpr std::size_t kClaimsMax = kNodeClaimsMax;
 
   // The answer to Save, on the loop.
@@ -62,13 +62,13 @@ class ClaimCheckpoint final : public PreparedDevices {
       : files_(files), path_(std::move(path)), disk_(disk) {}
 
   // Once, before anything else. A file that is missing is an empty checkpoint. One that cannot be
-  // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that are still there
-  // are prepared again anyway.
+  // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that still exist are
+  // prepared again anyway.
   Status Load();
-  // Writes everything down as it is now, or later within the same write; changes during a write are
-  // in the one after it. `done` is called once what was there at the call is on the disk, or with
-  // the error, after which the disk has what it had before. In the order of calls; perhaps inside
-  // this call; never after the checkpoint was destroyed.
+  // Writes the present state; during a write, later together with other changes. `done` is called,
+  // in the order of calls and perhaps inside this one, once the state at the call is on disk, or
+  // with the error, after which the disk has what it had before. Never after the checkpoint was
+  // destroyed.
   void Save(Done done);
   // Whether a write is under way.
   bool busy() const { return busy_; }
@@ -86,7 +86,7 @@ class ClaimCheckpoint final : public PreparedDevices {
 
   std::string FirstCdiId(const std::string& claim_uid, const DeviceId& device,
                          const std::string& share_id) const override;
-  // All of them, in the driver's order: what a container that sees the device is given.
+  // All CDI ids, in the driver's order, for a container that sees the device.
   std::vector<std::string> CdiIds(const std::string& claim_uid, const DeviceId& device,
                                   const std::string& share_id) const;
 
@@ -99,7 +99,8 @@ class ClaimCheckpoint final : public PreparedDevices {
   const std::string path_;
   DiskQueue* const disk_;
   std::map<std::string, ClaimRecord> claims_;
-  std::vector<Done> asked_, writing_;  // who waits for the next write; for the present one
+  // callers that wait for the next write, and for the present one
+  std::vector<Done> asked_, writing_;
   bool busy_ = false;
   Liveness liveness_;
 };

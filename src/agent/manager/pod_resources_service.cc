@@ -60,7 +60,7 @@ struct PodResourcesService::Wire {
       if (HasEnded(pod)) return;
       ::v1::PodResources listed;
       Put(parts, pod, listed);
-      // With the field's number and its length, which take a byte and five at the most.
+      // The head of a field: its number takes a byte, its length at most five.
       constexpr std::size_t kHeadBytesMax = 6;
       const std::size_t more = listed.ByteSizeLong() + kHeadBytesMax;
       const bool full = static_cast<std::size_t>(response.pod_resources_size()) >= kPodsMax;
@@ -104,7 +104,7 @@ PodResourcesService::PodResourcesService(Parts parts, rpc::Dispatcher& dispatche
       [](const auto&, const auto&, auto reply) { reply(::v1::AllocatableResourcesResponse()); });
 }
 
-// Who asks does so each few seconds: only what is new is said.
+// Clients ask every few seconds: only a change is logged.
 void PodResourcesService::NoteLeftOut(std::size_t pods) {
   if (pods == std::exchange(left_out_, pods)) return;
   if (pods == 0) return parts_.log.Info("the Pod resources answer has all Pods again");

@@ -10,18 +10,18 @@
 
 namespace galen::agent {
 
-// As a kubelet's: Pods that have not ended, with their main containers and sidecars. Whom the
-// socket's mode and rpc::PeerGate let through may ask. Nobody gives devices of plugins here, nor
-// processors or memory of one's own, so that GetAllocatableResources answers with nothing.
+// Like a kubelet's: lists Pods that have not ended, with their main containers and sidecars. The
+// socket's mode and rpc::PeerGate decide who may ask. A virtual node has no device plugins and
+// assigns no exclusive processors or memory, so GetAllocatableResources is empty.
 class PodResourcesService {
  public:
-  // More are left out, which a line of the log says: no virtual node runs as many.
+  // Further Pods are left out, which is logged: no virtual node runs as many.
   static constexpr std::size_t kPodsMax = 1024;
-  // Likewise: clients of a kubelet take 16 MiB (its podresources.DefaultMaxMsgSize), and an answer
-  // past that is none at all. What is left is for what stands around it.
+  // The largest answer: clients of a kubelet take 16 MiB (its podresources.DefaultMaxMsgSize) and
+  // refuse more. The difference is for what surrounds the list.
   static constexpr std::size_t kBytesMax = (std::size_t{16} << 20) - 4096;
 
-  // What is lent outlives the dispatcher's serving.
+  // The arguments outlive the dispatcher's serving.
   struct Parts {
     const NodeView& view;
     const ClaimIndex& claims;

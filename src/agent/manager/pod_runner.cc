@@ -29,7 +29,7 @@ void PodRunner::Open() {
   open_ = true;
   if (edges_.processes != nullptr) edges_.processes->Open();
   edges_.view.ForEachPod([this](const kube::Pod& pod) { MarkDirty(pod.ref()); });
-  // A name is not known of these, and not needed: their uid is.
+  // Their names are unknown, and not needed: their uid is enough.
   for (const std::string& uid : edges_.preparer.PodsInCheckpoint()) MarkDirty({{}, uid});
 }
 
@@ -66,20 +66,20 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
   }
   const kube::Pod* pod = edges_.view.FindPod(ref.key);
   // A key without a name is a Pod that only the checkpoint remembered at the start. While the API
-  // still has that Pod, its key with the name does the work.
+  // still has that Pod, the key with its name is used instead.
   if (ref.key.name.empty()) {
     bool present = false;
     edges_.view.ForEachPod([&](const kube::Pod& p) { present |= p.meta.uid == ref.uid; });
     if (present) return done(OkStatus());
   }
   const bool gone = pod == nullptr || pod->meta.uid != ref.uid;
-  // Devices are let go of only when no process of the Pod can use them any more; news of that
-  // marks the Pod again.
+  // Claims are unprepared only when no process of the Pod can use the devices any more; the end of
+  // the last one marks the Pod again.
   const bool over = gone || pod->meta.deleted || HasEnded(*pod);
   if (over && edges_.processes != nullptr && !edges_.processes->End(ref, gone ? nullptr : pod)) {
     return done(OkStatus());
   }
-  // Gone, perhaps with another of its name in its place: only the claims are left.
+  // Gone, perhaps replaced by another of its name: only the claims are left.
   if (gone) return Release(ref, std::move(done), {});
   if (pod->meta.deleted) return Release(ref, done, [this, ref, done] { Delete(ref, done); });
   // As the kubelet: claims go when the Pod has ended, not when it is deleted.
@@ -89,7 +89,7 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
 
 void PodRunner::Run(const kube::Pod& pod, Done done) {
   if (edges_.processes != nullptr) edges_.processes->Correct(pod);
-  // A claim that changes marks its Pods again, so waiting needs no clock.
+  // A change of the claim marks its Pods again, so no timer is needed.
   if (edges_.preparer.IsWaiting(pod)) {
     failures_.erase(pod.ref());
     return done(OkStatus());
@@ -140,7 +140,8 @@ void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, 
                        {{"pod", NameOf(ref)}, {"uid", ref.uid}, {"error", status.message()}});
     PublishFailure(ref, unpreparing, status);
   }
-  // What trying again hardly helps is tried patiently, and at once at news of the Pod or a driver.
+  // Errors that a retry hardly helps are retried slowly, and at once when the Pod or a driver
+  // changes.
   const bool retryable = IsRetryable(status);
   Backoff& backoff = retryable ? failure.backoff : failure.patient;
   const Time again = edges_.loop.Now() + backoff.Next(edges_.random);
@@ -172,7 +173,7 @@ void PodRunner::WakeWaiting() {
 
 void PodRunner::Delete(const PodRef& ref, Done done) {
   calls_[ref] = edges_.client.Do(
-      // Only after its claims are let go of: a Pod that is no more protects no device.
+      // Only after its claims were unprepared: a Pod that is gone protects no device.
       kube::Delete(kube::kPods, ref.key.ns, ref.key.name, {.grace_seconds = 0, .uid = ref.uid}),
       [this, ref, done](const StatusOr<Json>& reply) {
         calls_.erase(ref);

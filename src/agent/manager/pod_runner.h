@@ -1,7 +1,7 @@
 // Takes the Pods of a virtual node through their lives: waits for their claims, has them prepared,
 // lets them run, and after their deletion has the claims let go of and the Pods removed. Level
-// triggered through a merging queue, keyed by the very Pod: one of the same name is another.
-// Manager role only; belongs to the agent's loop.
+// triggered, through a merging queue that is keyed by name and UID. Manager role only; belongs to
+// the agent's loop.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,7 @@ namespace galen::agent {
 
 class PodRunner {
  public:
+  // What it needs of the agent; borrowed.
   struct Edges : ApiEdges {
     const NodeView& view;
     ClaimCaller& preparer;
@@ -31,21 +32,20 @@ class PodRunner {
   // look of a Pod that runs.
   using OnReady = std::function<void(const ObjectKey& pod)>;
 
-  // For a Pod that fails: first soon, for a driver that is being replaced, then patiently.
+  // For a Pod that fails: first short waits, for a driver that is being replaced, then long ones.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};
-  // For a Pod that fails for a reason that another try by itself does not help (a checkpoint that
-  // may not be written): an operator's hand, of which no news comes. News of the Pod is not held
-  // up.
+  // For a failure that a retry by itself does not help (a checkpoint that may not be written): an
+  // operator must act, which causes no event. Changes of the Pod are handled at once.
   static constexpr BackoffPolicy kPatientBackoff{.first = std::chrono::seconds(5),
                                                  .most = std::chrono::minutes(5)};
 
   PodRunner(Edges edges, OnReady on_ready);
 
-  // Every first list is known: now Pods are looked at, also those that are gone and that only the
-  // checkpoint remembers. Marks before it are dropped, since it marks every Pod.
+  // Every first list was read: from now on Pods are handled, including those that are gone and only
+  // in the checkpoint. Marks from before are dropped, since this marks every Pod.
   void Open();
-  // Asks for a look. A Pod of which only the uid is known (no name) is one of the checkpoint's.
+  // Has the Pod looked at. A ref with a uid but no name is a Pod that only the checkpoint knows.
   void MarkDirty(const PodRef& pod);
   // Whether its containers are to be shown as running: not deleted, not ended, and every claim
   // ready.
@@ -57,8 +57,8 @@ class PodRunner {
 
  private:
   using Done = WorkQueue<PodRef>::Done;
-  // What a Pod last failed at. It is kept here rather than by the queue, whose delays nothing can
-  // shorten: a driver that is back would not help its Pods for half a minute.
+  // What a Pod last failed at. Kept here because the queue's delays cannot be shortened: after a
+  // driver is back its Pods would wait for half a minute.
   struct Failure {
     std::string error;
     bool unpreparing = false;
@@ -72,21 +72,20 @@ class PodRunner {
   void Run(const kube::Pod& pod, Done done);
   // The Pod's claims are ready.
   void Begin(const PodRef& ref);
-  // Lets go of the Pod's claims, then goes on with `next`, if any.
+  // Unprepares the Pod's claims, then goes on with `next`, if any.
   void Release(const PodRef& ref, Done done, std::function<void()> next);
   void Delete(const PodRef& ref, Done done);
   // Tries again later, and says so once on the Pod and in the log for each different reason.
   void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
   void PublishFailure(const PodRef& ref, bool unpreparing, const Status& status);
-  // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
-  // no fault.
+  // For a Pod whose claim is being worked on for another: waits until a round of calls ends; that
+  // is no failure.
   void Await(const PodRef& ref, Done done);
   void WakeWaiting();
 
   Edges edges_;
   const OnReady on_ready_;
-  // Before the lists are known every Pod would look as if it were gone, and its claims be let go
-  // of.
+  // Before the lists were read every Pod would seem to be gone, and its claims be unprepared.
   bool open_ = false;
   std::set<PodRef> waiting_;
   std::map<PodRef, Failure> failures_;

@@ -70,7 +70,7 @@ void ProcessRunner::Run(const kube::Pod& pod) {
   if (it->second.life) Advance(pod.ref(), false);
 }
 
-// The informer keeps little of a spec; what is to be run is asked for once.
+// The informer keeps little of a spec; the whole object is read once.
 void ProcessRunner::Read(const PodRef& ref) {
   pods_.at(ref).read =
       edges_.client.Do(kube::Get(kube::kPods, ref.key.ns, ref.key.name),
@@ -118,7 +118,7 @@ Status ProcessRunner::Begin(const PodRef& ref, const Json& object, Entry& entry)
 void ProcessRunner::OnDirectories(const PodRef& ref, const Json& status, const Status& made) {
   Entry& entry = pods_.at(ref);
   if (stopped_) return;
-  // All or nothing: what fails half-way is begun anew.
+  // All or nothing: a Pod whose preparation fails half-way is begun anew.
   if (!made.ok()) return TryAgain(ref, entry, made);
   entry.error.clear();
   const PodPlan& plan = *entry.plan;
@@ -147,8 +147,7 @@ ProcessRunner::Box ProcessRunner::MakeBox(const PodRef& ref, std::size_t index,
   return box;
 }
 
-// At each start of the agent: who reads the Pod's events knows then what an image or a probe does
-// here.
+// At each start of the agent: the Pod's events then say how images and probes are treated here.
 void ProcessRunner::PublishLimits(const PodRef& ref) {
   edges_.events.Publish(
       ref, "processes",
@@ -173,7 +172,7 @@ void ProcessRunner::Advance(const PodRef& ref, bool changed) {
 }
 
 void ProcessRunner::Perform(const PodRef& ref, Entry& entry, const PodLife::Action& action) {
-  // None while the message of its end is read.
+  // Null while the message of its end is read.
   ContainerProcess* process = entry.boxes[action.container].process.get();
   switch (action.kind) {
     case PodLife::Action::Kind::kStart:
@@ -193,8 +192,8 @@ void ProcessRunner::StartContainer(const PodRef& ref, Entry& entry, std::size_t 
   if (!plan.fault.empty()) {
     return life.OnUnable("CreateContainerConfigError", plan.fault, Time::max());
   }
-  // Each run has a file of its own: what an earlier one left is not this one's message. The time is
-  // for runs whose number an agent before this one could not publish.
+  // Each run has a message file of its own, so that no run shows an earlier one's message. The time
+  // is in the name because an earlier agent may not have published its last run's number.
   Box& box = entry.boxes[index];
   box.message_file = fmt::format("{}/{}-{}-{}", plan.directory, kTerminationLogName,
                                  life.ever_ran() ? life.restarts() + 1 : 0,
@@ -228,8 +227,8 @@ StatusOr<ContainerCommand> ProcessRunner::CommandOf(const Entry& entry, std::siz
   environment[std::string(kTerminationLogVariable)] = message_file;
   ASSIGN_OR_RETURN(const std::vector<std::string> ids, CdiIdsOf(entry.plan->ref, plan));
   ASSIGN_OR_RETURN(auto variables, CdiEnvironment(edges_.files, options_.cdi_directories, ids));
-  // What the driver says of its device wins over the spec, as a runtime adds it last; but not over
-  // that by which we know whose process it is.
+  // The driver's variables override the spec's, as a container runtime adds them last; but not the
+  // variable by which the processes are recognised.
   for (const auto& [name, value] : environment) {
     const bool ours = name == kContainerDirectoryVariable || name == kTerminationLogVariable;
     if (ours || !variables.contains(name)) variables[name] = value;
@@ -264,7 +263,7 @@ StatusOr<std::vector<std::string>> ProcessRunner::CdiIdsOf(const PodRef& ref,
   return ids;
 }
 
-// A disk that is full or hangs costs lines of a log, not the container.
+// A disk that is full or hangs costs lines of the log, not the container.
 void ProcessRunner::OnOutputLost(const PodRef& ref, std::size_t index, std::size_t bytes,
                                  const Status& why) {
   edges_.metrics.Add(metric::kContainerOutputLost, {}, static_cast<double>(bytes));
@@ -283,7 +282,7 @@ void ProcessRunner::OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd
                                       {"container", entry.plan->containers[index].name},
                                       {"exit_code", run_end.code},
                                       {"reason", run_end.reason}});
-  // Nothing is published any more.
+  // After Stop nothing is published any more.
   if (stopped_) return life.OnEnded(run_end, edges_.loop.Now());
   box.ended = run_end;
   AskForMessage(ref, index);
@@ -292,16 +291,16 @@ void ProcessRunner::OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd
 void ProcessRunner::AskForMessage(const PodRef& ref, std::size_t index) {
   Entry& entry = pods_.at(ref);
   Box& box = entry.boxes[index];
-  // The disk hangs since an earlier run ended. This one's file goes with the Pod.
+  // The disk has hung since an earlier run ended. This run's file is removed with the Pod.
   if (std::exchange(box.message_asked, true)) return OnMessage(ref, index, "");
   box.message_patience =
       edges_.loop.After(kDiskPatience, [this, ref, index] { OnMessage(ref, index, ""); });
   RunFor(
       entry.liveness, edges_.disk,
       [&processes = edges_.processes, &files = edges_.files, path = box.message_file] {
-        // A little more than is kept: what is cut off may be the rest of a character.
+        // A little more than is kept: the cut-off bytes may be the rest of a character.
         auto start = processes.ReadStart(path, kMessageBytesMax + 4);
-        static_cast<void>(files.Remove(path));  // what cannot go goes with the Pod
+        static_cast<void>(files.Remove(path));  // a file that cannot be removed goes with the Pod
         return start.ok() ? *std::move(start) : "";
       },
       [this, ref, index](const std::string& written) {
@@ -333,21 +332,21 @@ bool ProcessRunner::End(const PodRef& ref, const kube::Pod* pod) {
   }
   Entry& entry = it->second;
   Duration grace = entry.plan->grace;
-  // Whoever deleted it may have said another. From now on by our own clock, as a kubelet counts:
-  // the API server's may differ from it by any time.
+  // Whoever deleted the Pod may have set another grace period. It is counted by our own clock, as a
+  // kubelet does: the API server's may differ by any time.
   if (pod != nullptr && pod->meta.deleted && pod->asked_to_go) {
     grace = *pod->meta.deleted - *pod->asked_to_go;
   }
   const bool first = !entry.life->ending();
   entry.life->End(edges_.loop.Now() + grace);
-  // Asked again at each news of the Pod: a deletion that hurries brings the end nearer.
+  // Called again at each change of the Pod: a deletion with a shorter grace brings the end nearer.
   if (first || entry.life->anything_runs()) Advance(ref, first);
   if (entry.life->anything_runs() || !MayGo(ref, entry, pod)) return false;
   if (pod == nullptr) Forget(ref);
   return true;
 }
 
-// Whoever deletes a Pod may want to know how it ended: it says so before it is gone.
+// A deleted Pod first publishes how it ended, for whoever deleted it.
 bool ProcessRunner::MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod) {
   if (pod == nullptr || HasEnded(*pod)) return true;
   const Time now = edges_.loop.Now();
@@ -360,7 +359,7 @@ bool ProcessRunner::MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod)
 
 void ProcessRunner::Forget(const PodRef& ref) {
   pods_.erase(ref);
-  // The name of one that only the checkpoint remembers is not known; Open has seen to it.
+  // A Pod that only the checkpoint knows has no name; Open has removed its directory.
   if (!ref.key.name.empty()) directories_.Remove(ref);
 }
 

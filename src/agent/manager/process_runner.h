@@ -1,9 +1,8 @@
 // Runs the containers of a virtual node's Pods as processes of this machine: starts them in their
 // order, waits out the back-off, keeps their output, ends them within their grace, and knows what
-// became of each (run_status.h). What it writes, a disk of its own queue writes: one that hangs
-// holds up the Pods that wait for their directories, and nothing else. Manager role only, and only
-// where it is asked for (docs/adr/0015-processes-end-with-the-agent.md). Belongs to the agent's
-// loop.
+// became of each (run_status.h). Its files are written through a queue of their own: a disk that
+// hangs delays only Pods that wait for their directories. Manager role only, and only where it is
+// asked for (docs/adr/0015-processes-end-with-the-agent.md). Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -26,15 +25,14 @@
 
 namespace galen::agent {
 
-// Keyed by the very Pod: one of the same name is another. What is lent outlives it; destroying it
-// kills what runs.
+// Keyed by name and UID. The arguments outlive it; destroying it kills what runs.
 class ProcessRunner {
  public:
-  // What a container lacks may come by itself: a CDI file that is being written.
+  // How soon to try again what may resolve itself: a CDI file that is being written.
   static constexpr Duration kLookAgain = std::chrono::seconds(10);
-  // A Pod that was deleted goes when it has said how its containers ended, or after this.
+  // A deleted Pod is removed when it shows how its containers ended, or after this.
   static constexpr Duration kFinalStatusWithin = std::chrono::seconds(2);
-  // What got SIGTERM because the agent ends, and goes on, is killed.
+  // How long processes have after SIGTERM when the agent ends; then they are killed.
   static constexpr Duration kStopWithin = std::chrono::seconds(3);
   // A disk that takes longer hangs: how a container ended is reported without its message then.
   static constexpr Duration kDiskPatience = std::chrono::seconds(1);
@@ -43,26 +41,28 @@ class ProcessRunner {
   static constexpr BackoffPolicy kReadAgain{.first = std::chrono::milliseconds(100),
                                             .most = std::chrono::seconds(10)};
 
+  // What it needs of the agent; borrowed.
   struct Edges {
     Loop& loop;
     Random& random;
     Log& log;
     Metrics& metrics;
     FileSystem& files;
-    DiskQueue& disk;  // of what containers write, and nothing that others wait for
+    DiskQueue& disk;  // for what containers write; other parts do not wait for it
     kube::Client& client;
     EventPublisher& events;
     ContainerProcesses& processes;
     const NodeView& view;
     const ClaimCheckpoint& prepared;
   };
+  // The node's name and the containers' places.
   struct Options {
     std::string node;
     std::string directory;  // of all Pods' directories
     std::string path;       // PATH of the containers
     std::vector<std::string> cdi_directories;
   };
-  // What became of the Pod's containers is another now, or it may be let go of.
+  // The state of the Pod's containers changed, or End may now return true.
   using OnChange = std::function<void(const PodRef& pod)>;
 
   ProcessRunner(Edges edges, Options options, OnChange on_change);
@@ -70,16 +70,16 @@ class ProcessRunner {
 
   // Before anything else: kills what an agent before this one left behind.
   void Start();
-  // Every Pod of the node is known: directories of others are removed.
+  // Every Pod of the node is known: directories of other Pods are removed.
   void Open();
 
-  // A Pod that shows containers that run, which an agent before this one started: it is to say
-  // that they do not, also while its claims are not ready yet. Does nothing for another Pod.
+  // For a Pod that still shows containers of an earlier agent as running: publishes that they are
+  // not, also before its claims are ready. Does nothing for another Pod.
   void Correct(const kube::Pod& pod);
   // The Pod's claims are ready, so its containers may run. Repeating it does nothing.
   void Run(const kube::Pod& pod);
-  // The Pod is to go, or has ended, or is gone (null). True once nothing of it runs and the Pod
-  // says so as far as it can; until then on_change says when to ask again.
+  // The Pod is to end, has ended, or is gone (null). True once nothing of it runs and the Pod shows
+  // that as far as it can; until then on_change says when to ask again.
   bool End(const PodRef& ref, const kube::Pod* pod);
   // nullopt for a Pod that was not run.
   std::optional<Json> StatusOf(const PodRef& pod) const;
@@ -89,9 +89,9 @@ class ProcessRunner {
   void Stop();
   // Whether nothing runs.
   bool idle() const;
-  // Whether the disk has something of ours.
+  // Whether a write of ours is under way.
   bool writes() const;
-  // What keeps Pods from being begun; "" when nothing does.
+  // What keeps Pods from starting, as a sentence; "" when nothing does.
   std::string trouble() const;
 
  private:
@@ -101,14 +101,14 @@ class ProcessRunner {
     std::unique_ptr<ContainerProcess> process;
     bool log_trouble = false;     // logged already
     std::string message_file;     // of the newest run
-    bool message_asked = false;   // the disk has the question
-    std::optional<RunEnd> ended;  // how the newest run did, until its message is known
+    bool message_asked = false;   // its message is being read
+    std::optional<RunEnd> ended;  // how the newest run ended, until its message is known
     Timer message_patience;
   };
   struct Entry {
     bool may_run = false;                 // its claims are ready
     std::string error;                    // why it was not begun, published already; or ""
-    std::unique_ptr<net::HttpCall> read;  // while its object is asked for
+    std::unique_ptr<net::HttpCall> read;  // while the Pod's object is being read
     Backoff backoff{kReadAgain};
     std::optional<PodPlan> plan;
     std::optional<PodLife> life;  // once its directories are there
@@ -124,9 +124,9 @@ class ProcessRunner {
   Status Begin(const PodRef& ref, const Json& object, Entry& entry);
   void OnDirectories(const PodRef& ref, const Json& status, const Status& made);
   Box MakeBox(const PodRef& ref, std::size_t index, const ContainerPlan& container);
-  // It could not be begun, which is published once for each reason.
+  // The Pod could not be started, which is published once for each reason.
   void TryAgain(const PodRef& ref, Entry& entry, const Status& why);
-  // Does what is due, until nothing is; reports it, and what `changed` before.
+  // Does what is due, until nothing is; publishes it, and any change before (`changed`).
   void Advance(const PodRef& ref, bool changed);
   void Perform(const PodRef& ref, Entry& entry, const PodLife::Action& action);
   void StartContainer(const PodRef& ref, Entry& entry, std::size_t index);
@@ -135,9 +135,9 @@ class ProcessRunner {
   StatusOr<std::vector<std::string>> CdiIdsOf(const PodRef& ref, const ContainerPlan& plan) const;
   void OnOutputLost(const PodRef& ref, std::size_t index, std::size_t bytes, const Status& why);
   void OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd& end);
-  // Has the file that the run left read and removed.
+  // Has the run's message file read and removed.
   void AskForMessage(const PodRef& ref, std::size_t index);
-  // What the run left is known, or not waited for any longer.
+  // The run's message is known, or is not waited for any longer.
   void OnMessage(const PodRef& ref, std::size_t index, const std::string& written);
   bool MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod);
   void Forget(const PodRef& ref);

@@ -1,5 +1,5 @@
 // Tested by process_runner_test.cc and process_runner_disk_test.cc.
-// What a runner says of its Pods and of itself.
+// The runner's status of its Pods and of itself.
 #include <fmt/core.h>
 
 #include <algorithm>

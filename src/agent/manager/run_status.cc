@@ -14,7 +14,7 @@ namespace {
 
 using ContainerKind = ContainerLife::Kind;
 
-// As a runtime reports what SIGKILL ended; nobody saw the real one.
+// The code for processes that ended with the agent, as for SIGKILL: the real one was not seen.
 constexpr int kUnknownCode = 137;
 
 Json TerminatedJson(const RunEnd& end, const std::string& id) {
@@ -34,12 +34,12 @@ Json WaitingJson(std::string_view reason, const std::string& message) {
   return Json::MakeObject({{"waiting", std::move(waiting)}});
 }
 
-// Each run is a container of its own, as at a runtime.
+// Each run counts as a container of its own, as in a container runtime.
 std::string IdOf(const PodPlan& plan, const ContainerPlan& container, int run) {
   return fmt::format("galen://{}/{}/{}", plan.ref.uid, container.name, run);
 }
 
-// A container that waits for its restart: seen as such only when it has to wait.
+// A container that waits for its restart, if it has to wait at all.
 std::string BackOffSentence(const ContainerPlan& container, const ContainerLife& life) {
   return fmt::format("container {} ended with exit code {}, restart {} comes after {} s",
                      container.name, life.last_end()->code, life.restarts() + 1,
@@ -65,7 +65,7 @@ Json StateJson(const PodPlan& plan, const ContainerPlan& container, const Contai
   return TerminatedJson(*life.last_end(), IdOf(plan, container, life.restarts()));
 }
 
-// Whether the Pod counts it as ready: an init container by having succeeded.
+// Whether the Pod counts it as ready; an init container is ready once it has succeeded.
 bool IsReady(const ContainerLife& life) {
   return life.kind() == ContainerKind::kInit ? life.succeeded() : life.running();
 }
@@ -81,7 +81,7 @@ Json StatusJson(const PodPlan& plan, const ContainerPlan& container, const Conta
                                   {"state", StateJson(plan, container, life, ending)},
                                   {"lastState", Json(Json::Object{})}});
   if (life.ever_ran()) status["containerID"] = IdOf(plan, container, life.restarts());
-  // The end that the state itself shows is not shown twice.
+  // The end that the state itself shows is not repeated as the last one.
   const bool shown = status["state"].Has("terminated");
   const auto& last = shown ? life.end_before() : life.last_end();
   const int run = life.restarts() - (shown || life.running() ? 1 : 0);
@@ -121,7 +121,7 @@ Json ConditionsJson(const PodPlan& plan, const PodLife& life) {
   conditions.Append(ConditionJson("PodReadyToStartContainers", true));
   conditions.Append(ConditionJson("Initialized", life.initialized(),
                                   completed ? "PodCompleted" : "ContainersNotInitialized",
-                                  fmt::format("not through: {}", fmt::join(incomplete, ", "))));
+                                  fmt::format("not initialized: {}", fmt::join(incomplete, ", "))));
   conditions.Append(ReadinessJson("ContainersReady", life, unready));
   conditions.Append(ReadinessJson("Ready", life, unready));
   return conditions;
@@ -134,7 +134,8 @@ std::optional<RunEnd> LastEndOf(const Json& status, WallTime wall) {
     return RunEnd{
         .code = kUnknownCode,
         .reason = "ContainerStatusUnknown",
-        .message = "the agent was started again; its processes end with it, and how is not known",
+        .message =
+            "the agent was restarted, which ended its processes; how they ended is not known",
         .started = kube::DecodeTime(state["running"]["startedAt"]).value_or(wall),
         .finished = wall};
   }

@@ -14,7 +14,8 @@ namespace galen::agent {
 Json RunStatusOf(const PodPlan& plan, const PodLife& life);
 
 // Gives a new life what the Pod's status says of the one before it. A container that is shown as
-// running is not running any more: its processes end with the agent, and how nobody saw.
+// running is not running any more: its processes ended with the agent, and how they ended is not
+// known.
 // REQUIRES: `life` was made of `plan` and nothing was started.
 void RestoreLife(const PodPlan& plan, const Json& status, Time now, WallTime wall, PodLife& life);
 

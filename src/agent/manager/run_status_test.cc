@@ -102,7 +102,7 @@ TEST(RunStatus, OfAPodThatInitializesNamesWhatItWaitsFor) {
   EXPECT_EQ(status["containerStatuses"][0]["state"]["waiting"]["reason"].AsString(),
             "PodInitializing");
   EXPECT_EQ(Condition(status, "Initialized"),
-            "False ContainersNotInitialized not through: prepare");
+            "False ContainersNotInitialized not initialized: prepare");
 }
 
 TEST(RunStatus, SaysWhyAContainerCannotBeTried) {

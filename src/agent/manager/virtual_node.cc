@@ -112,7 +112,7 @@ void VirtualNode::Make() {
   }
   registered_ = false;
   Write(kube::Create(kube::kNodes, "", NewNode(node_)), "Node", [this](const Status& status) {
-    // Somebody else was faster: then it is looked at as it is.
+    // Somebody else created the Node meanwhile: it is read.
     if (status.code() == Code::kAlreadyExists) return Look();
     if (!status.ok()) return TryLater(status);
     labelled_ = true;
@@ -155,7 +155,7 @@ void VirtualNode::Renew() {
 void VirtualNode::Read(net::HttpRequest request, std::function<void(const StatusOr<Json>&)> done) {
   call_ = edges_.client.Do(
       std::move(request), [this, done = std::move(done)](const StatusOr<Json>& reply) {
-        // From the loop: the next call takes the place of the one that is answering.
+        // From the loop: the next call replaces the one that is answering.
         timer_ = edges_.loop.After(Duration::zero(), [done, reply] { done(reply); });
       });
 }
@@ -171,7 +171,8 @@ void VirtualNode::Write(net::HttpRequest request, const char* kind,
 
 void VirtualNode::TryLater(const Status& why) {
   if (std::exchange(trouble_, why.message()) != why.message()) {
-    edges_.log.Warning("virtual node is not kept up", {{"node", node_}, {"error", why.message()}});
+    edges_.log.Warning("virtual node cannot be kept up to date",
+                       {{"node", node_}, {"error", why.message()}});
   }
   timer_ = edges_.loop.After(backoff_.Next(edges_.random), [this] { Look(); });
 }

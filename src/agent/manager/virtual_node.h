@@ -1,7 +1,7 @@
-// A node that exists without a kubelet: registers itself, says it is Ready, and renews its Lease
-// so that everybody believes it. Before each renewal it looks at its Node, as a kubelet does: the
-// cluster turns a node that was out of reach to Unknown, and a renewal alone does not turn it back.
-// Manager role only; belongs to the agent's loop.
+// A node that exists without a kubelet: registers itself, says it is Ready, and renews its Lease,
+// so that the cluster keeps it Ready. Before each renewal it looks at its Node, as a kubelet does:
+// the cluster turns a node that was out of reach to Unknown, and a renewal alone does not turn it
+// back. Manager role only; belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class VirtualNode {
   static constexpr int kLeaseSeconds = 40;
   // The kubelet's default of maxPods; the only capacity that the node has.
   static constexpr int kPodsMax = 110;
-  // Keeps away what tolerates every node of its kind, such as DaemonSets: nothing runs here. Given
-  // when the Node is made and not again: what becomes of it later is the operator's affair.
+  // Keeps away Pods that would run on every node, such as those of DaemonSets. Set only when the
+  // Node is made, so that an operator may remove it later.
   static constexpr std::string_view kTaint = "galen.dev/virtual";
 
   using Edges = ApiEdges;
@@ -36,8 +36,8 @@ class VirtualNode {
   void Start() { Look(); }
   // Whether the Node was written and said to be Ready, and is not known to be gone since.
   bool registered() const { return registered_; }
-  // What hinders; "" when nothing does. A lease that cannot be renewed is one: four times in a row,
-  // and the node counts as gone.
+  // What is wrong, as a sentence; "" when nothing is. A lease that cannot be renewed counts: after
+  // four failures in a row the node counts as gone.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -24,7 +24,7 @@ void AddEnds(const std::vector<kube::ContainerStatus>& statuses, std::vector<Con
                     .message = status.end_message,
                     .started = status.end_started,
                     .finished = status.finished,
-                    // What runs again was restarted once after this end.
+                    // A container that runs again was restarted once after this end.
                     .restarts = std::max(0, status.restarts - (status.running ? 1 : 0))});
   }
 }
@@ -36,8 +36,8 @@ bool IsSidecar(const kube::Pod& pod, const std::string& name) {
   });
 }
 
-// Whether its work is done: sidecars are stopped then. A container that the policy starts again is
-// not done; without a policy the API server takes "Always".
+// Whether the Pod's work is done, so that its sidecars are stopped. A container that the policy
+// restarts is not done; without a policy the API server takes "Always".
 bool IsWindingUp(const kube::Pod& pod) {
   if (HasEnded(pod)) return true;
   const bool never_again = pod.restart_policy == "Never";
@@ -56,8 +56,8 @@ WallTime LastFinished(const std::vector<ContainerEnd>& ends) {
   return last;
 }
 
-// Whether cluster or node took it away. Other reasons of a Pod ("DeadlineExceeded") are of those
-// that ended in its place.
+// Whether the cluster or the node removed it. Other reasons of a Pod ("DeadlineExceeded") belong to
+// Pods that ended by themselves.
 bool IsEvicted(const kube::Pod& pod) {
   static const std::set<std::string_view> kReasons = {"Evicted",  "Preempting", "NodeShutdown",
                                                       "Shutdown", "Terminated", "NodeLost"};
@@ -67,14 +67,14 @@ bool IsEvicted(const kube::Pod& pod) {
          });
 }
 
-// How a Pod ended that will not run again: who decided it comes before what its containers said
-// then.
+// How a Pod ended that will not run again: a decision of the cluster or the node counts before what
+// its containers show.
 PodEnd KindOf(const kube::Pod& pod, PodEnd otherwise) {
   if (IsEvicted(pod)) return PodEnd::kEvicted;
   return pod.asked_to_go ? PodEnd::kDeleted : otherwise;
 }
 
-// A bad end that `before` does not show yet.
+// Whether `end` is a bad end that `before` does not show yet.
 bool IsNewCrash(const kube::Pod& before, const ContainerEnd& end) {
   if (!EndedBadly(end)) return false;
   const std::vector<ContainerEnd> earlier = ContainerEndsOf(before);
@@ -84,7 +84,7 @@ bool IsNewCrash(const kube::Pod& before, const ContainerEnd& end) {
   });
 }
 
-// A bad end of a Pod that is seen for the first time since.
+// Whether a Pod that is seen for the first time crashed after `away_since`.
 bool IsSince(const std::optional<WallTime>& away_since, const ContainerEnd& end) {
   return away_since && EndedBadly(end) && end.finished &&
          *end.finished + kEndPrecision >= *away_since;
@@ -151,17 +151,17 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
   }
   const std::vector<ContainerEnd> ends = ContainerEndsOf(*after);
   if (HasEnded(*after)) {
-    // One that waited to be started again ended when it was asked to go.
+    // A container that waited for its restart ended when it was asked to.
     const WallTime last = std::max(LastFinished(ends), after->asked_to_go.value_or(WallTime{}));
     const PodEnd phase = after->phase == "Succeeded" ? PodEnd::kSucceeded : PodEnd::kFailed;
-    // A clock that is ahead of ours must not move the window past what is reported.
+    // A clock that is ahead of ours must not move the end past now.
     return PodEnding{KindOf(*after, phase), ReasonOf(*after),
                      last == WallTime{} ? now : std::min(last, now)};
   }
   if (before != nullptr && before->meta.uid != after->meta.uid) return std::nullopt;
   WallTime crashed{};
   for (const ContainerEnd& end : ends) {
-    // The Pod is ending by that, and has ended when it is gone.
+    // The Pod is ending because it was asked to, and has ended when it is gone.
     if (EndedAsAsked(end, after->asked_to_go)) continue;
     const bool is_new = before != nullptr ? IsNewCrash(*before, end) : IsSince(away_since, end);
     if (is_new) crashed = std::max(crashed, end.finished.value_or(now));
@@ -176,7 +176,7 @@ std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after) {
   for (const ContainerEnd& end : ContainerEndsOf(after)) {
     if (!end.finished || !IsNewCrash(*before, end)) continue;
     if (EndedAsAsked(end, after.asked_to_go)) continue;
-    // The kubelet stops it then, which it mostly survives no better than a crash.
+    // The kubelet stops a sidecar then, and its exit code is mostly bad, just as after a crash.
     if (IsWindingUp(after) && IsSidecar(after, end.container)) continue;
     crashes.push_back({after.ref(), history::TextOf(end), *end.finished});
   }

@@ -1,5 +1,4 @@
-// How Pods and their containers ended, read off what the API says of them now and said before.
-// Pure.
+// How Pods and their containers ended, derived from the API's present and former objects. Pure.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@
 
 namespace galen::agent {
 
-// An end of a Pod, or a crash of a container of one that lives on.
+// The end of a Pod, or a crash of a container while its Pod lives on.
 struct PodEnding {
   history::PodEnd end = history::PodEnd::kFailed;
   std::string reason;  // of status.reason, else of a DisruptionTarget condition; or ""
@@ -22,29 +21,27 @@ struct PodEnding {
   bool operator==(const PodEnding&) const = default;
 };
 
-// nullopt while it lives and nothing of it crashed: what ends because the Pod was asked to go did
-// not. `before` null: seen for the first time; what crashed from `away_since` on is news then, and
-// nothing where that is not known. `after` null: gone from the API.
+// nullopt while the Pod lives and no container crashed; an end after the Pod was asked to go is no
+// crash. `before` null: the Pod is seen for the first time, and only crashes since `away_since`
+// count (none if that is unknown). `after` null: gone from the API.
 std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* after, WallTime now,
                                   std::optional<WallTime> away_since = {});
 
 // The last end of each container that has one, init containers and sidecars first, as they ran.
 std::vector<ContainerEnd> ContainerEndsOf(const kube::Pod& pod);
 
-// Why the Pod went where somebody other than its containers decided it; "" when nobody did.
+// Why somebody other than its containers ended the Pod; "" when nobody did.
 std::string ReasonOf(const kube::Pod& pod);
 
 // The bad ends of containers that `after` shows and `before` does not, each as "container train,
 // exit 134 (SIGABRT)"; init containers and sidecars among them, but nothing that was stopped
 // because the Pod was asked to go, nor a sidecar because it is done. A Pod that is seen for the
-// first time (null) brings its past with it, which is no news; a container that ended well is no
-// step of any fault.
+// first time (null) has none, since its ends are old; nor does a container that ended well.
 std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after);
 
-// That the node was short of something, or shut down: the reasons that the kubelet gave for taking
-// Pods of this node down from `from` to `until`, the first of each kind. They stand in the
-// condition DisruptionTarget (KEP-3329), worded by pkg/kubelet/eviction and
-// pkg/kubelet/nodeshutdown of Kubernetes.
+// Shortages and shutdowns of the node: the reasons that the kubelet gave for ending Pods of this
+// node from `from` to `until`, the first of each kind. They stand in the condition DisruptionTarget
+// (KEP-3329), worded by pkg/kubelet/eviction and pkg/kubelet/nodeshutdown of Kubernetes.
 std::vector<NodeEvent> NodeEventsOf(const NodeView& view, WallTime from, WallTime until);
 
 }  // namespace galen::agent

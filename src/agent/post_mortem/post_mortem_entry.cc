@@ -15,12 +15,12 @@ using history::ReceivedFinding;
 
 namespace {
 
-// A container's end that is shown again may say more, such as its message.
+// The same end of a container may show more later, such as its message.
 void AddContainers(PostMortem& record, const kube::Pod& pod) {
   for (ContainerEnd& end : ContainerEndsOf(pod)) {
-    // As it is written: what the API repeats is then no news.
+    // Bounded as it is stored, so that the API's copy of the same end compares equal.
     history::Bound(end);
-    // What ended long before is another record's story.
+    // An end long before belongs to another record.
     if (end.finished && *end.finished < record.from()) continue;
     const auto same = std::ranges::find_if(record.containers, [&](const ContainerEnd& other) {
       return other.container == end.container && other.finished == end.finished &&
@@ -38,11 +38,11 @@ void AddContainers(PostMortem& record, const kube::Pod& pod) {
 
 bool AddFinding(const PostMortem& record, const ReceivedFinding& finding,
                 PostMortemDevice& device) {
-  // The first is what was in force when the window began, whenever that was reported.
+  // The first finding is the one that held when the window began, whenever it was reported.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
   const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.received, {},
                                               &ReceivedFinding::received);
-  // Repeated, it is news only as the end of a silence.
+  // A repeated finding is new only if it ends a silence.
   const bool ends_silence =
       after != device.findings.begin() && std::prev(after)->health.state == HealthState::kUnknown;
   const bool known = std::ranges::any_of(device.findings, [&](const ReceivedFinding& other) {
@@ -69,7 +69,7 @@ std::vector<PostMortemDevice> DevicesOfHeld(
                             .admin = one.admin_access};
     auto it = std::ranges::find_if(devices, [&](const auto& d) { return IsSame(d, device); });
     if (it == devices.end()) it = devices.insert(it, std::move(device));
-    // One request that works on it is work, whatever others of the claim look after.
+    // One request that works on it is work, even if others of the claim only monitor it.
     it->admin = it->admin && one.admin_access;
     for (const ContainerUse& use : one.uses) {
       const bool known = std::ranges::find(it->containers, use.container) != it->containers.end();
@@ -89,7 +89,8 @@ std::vector<PostMortemDevice> WithNoted(std::vector<PostMortemDevice> present,
     const auto before =
         std::ranges::find_if(noted, [&](const auto& other) { return IsSame(other, device); });
     if (before == noted.end()) continue;
-    // A card that fell off the bus is in no slice any more; it has its serial all the same.
+    // A card that fell off the bus is in no slice any more; its serial is taken from what was
+    // noted.
     DeviceIdentity& identity = device.identity;
     if (identity.serial.empty()) identity.serial = before->identity.serial;
     if (identity.model.empty()) identity.model = before->identity.model;
@@ -113,7 +114,7 @@ void AddPod(PostMortem& record, const kube::Pod& pod) {
 }
 
 EventText EventOf(const PostMortem& record) {
-  // A deletion is nothing to be warned of, whatever the device had.
+  // A deletion without a crash is no warning, whatever the device had.
   return {.warning = record.end != PodEnd::kDeleted || HasCrash(record),
           .reason = EventReason::kPostMortem,
           .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax),
@@ -130,11 +131,11 @@ bool BelongsTo(const PostMortem& last, const PodEnding& ending) {
 
 void AddEnding(PostMortem& record, const PodEnding& ending) {
   record.over = IsLast(ending.end);
-  // That the node went is why the Pod did, and when. Were its time moved by each crash that comes
-  // after, a Pod that never stops crashing would have this record alone.
+  // The reboot is why the Pod ended, and when. If each later crash moved its time, a Pod that never
+  // stops crashing would only ever have this record.
   if (record.end == PodEnd::kNodeReboot) return;
   record.ended = std::max(record.ended, ending.time);
-  // A crash is shown by its containers.
+  // The record's containers already show the crash.
   if (!record.over) return;
   record.end = ending.end;
   record.reason = ending.reason;

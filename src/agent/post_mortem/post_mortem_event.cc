@@ -14,7 +14,7 @@ void PostMortemKeeper::RejudgeLater(const Id& id) {
 }
 
 void PostMortemKeeper::RejudgeDue() {
-  if (!synced_) return;  // OnSynced sees to them
+  if (!synced_) return;  // OnSynced judges it later
   StoreDirty();
   const Time now = parts_.loop.Now();
   Time next = Time::max();

@@ -11,7 +11,7 @@ namespace {
 
 using history::PostMortem;
 
-// A driver that says so itself: no other sign of it reaches the agent.
+// Only the driver itself reports this: no other sign of it reaches the agent.
 constexpr std::string_view kDriverMismatchCode = "DriverMismatch";
 // A cause with that code has the versions of the kernel module and of the library as its figures.
 const std::string& KernelVersionOf(const Cause& mismatch) { return mismatch.value; }
@@ -35,8 +35,8 @@ std::optional<ContainerEnd> EndOfContainer(const std::vector<ContainerEnd>& ends
   return std::nullopt;
 }
 
-// Whether the container was running by then, and still is. One that waits for its image, or that
-// began later, did not live through anything.
+// Whether the container was running at `t` and still is. One that waits for its image, or that
+// began later, lived through nothing.
 bool RunsSince(const kube::Pod& pod, const std::string& container, WallTime time) {
   const auto runs = [&](const kube::ContainerStatus& status) {
     return status.name == container && status.running &&
@@ -45,7 +45,7 @@ bool RunsSince(const kube::Pod& pod, const std::string& container, WallTime time
   return std::ranges::any_of(pod.statuses, runs) || std::ranges::any_of(pod.init_statuses, runs);
 }
 
-// Gathers the neighbours of one record.
+// Gathers the neighbours of one record's Pod.
 class Neighbourhood {
  public:
   Neighbourhood(const PostMortem& record, const Surroundings& around)
@@ -56,7 +56,7 @@ class Neighbourhood {
   std::vector<Neighbour> All() {
     around_.view.ForEachPod([&](const kube::Pod& pod) { AddPresent(pod); });
     for (const PostMortem* other : around_.ended) AddEnded(*other);
-    // Siblings are the strongest evidence, so that they are what stays.
+    // Siblings are the strongest evidence, so they are kept first.
     std::ranges::stable_sort(neighbours_, [](const Neighbour& a, const Neighbour& b) {
       return std::pair(a.same_device, a.same_workload) > std::pair(b.same_device, b.same_workload);
     });
@@ -71,7 +71,7 @@ class Neighbourhood {
     if (pod.meta.uid == record_.pod.uid) return;
     std::set<DeviceId> devices;
     for (const HeldDevice& held : around_.claims.DevicesOf(pod.meta.key)) {
-      // Who looks after a device from beside it, as monitors do, does not work on it.
+      // A Pod with admin access, such as a monitor, does not work on the device.
       if (!held.admin_access) devices.insert(held.device);
     }
     const kube::OwnerReference* owner = ControllerOf(pod);

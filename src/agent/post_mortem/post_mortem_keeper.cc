@@ -33,7 +33,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   last_alive_ = newest == WallTime{} ? now : std::min(newest, now);
   for (const PostMortem& record : parts_.store.OpenAt(now, kReceivedLateMax))
     StartCollecting(record);
-  // What the journal has and the records lack was reported shortly before the agent ended.
+  // Changes that the journal has and the records lack were reported shortly before the agent ended.
   std::vector<PostMortem> behind;
   for (const auto& [id, record] : open_) {
     PostMortem present = record;
@@ -49,8 +49,10 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
 void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
   const std::string before = parts_.store.boot_id();
   if (boot.id.empty()) {
-    // Once a start. Where a sandbox hides it, nobody would know why no reboot is ever reported.
-    parts_.log.Warning("reboots are unseen, the boot id is unreadable", {{"file", kBootIdPath}});
+    // Logged at each start. Where a sandbox hides the boot id, the log explains why no reboot is
+    // ever recorded.
+    parts_.log.Warning("reboots cannot be recorded, the boot id is unreadable",
+                       {{"file", kBootIdPath}});
   }
   if (boot.id.empty() || boot.id == before) return;
   parts_.store.NoteBoot(boot.id);
@@ -58,7 +60,7 @@ void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
   if (before.empty()) return;
   const WallTime now = parts_.loop.WallNow();
   const WallTime time = std::min(boot.time.value_or(now), now);
-  // A copy: what ends is taken out of the holdings.
+  // A copy: the loop removes Pods that ended from the holdings.
   const auto holdings = parts_.store.holdings();
   for (const auto& [uid, holding] : holdings) {
     End(holding.pod, {{PodEnd::kNodeReboot, "", time}, std::min(last_alive_, time)}, nullptr);
@@ -83,7 +85,7 @@ void PostMortemKeeper::OnPod(const ObjectKey&, const kube::Pod* before, const ku
   if (before != nullptr && (after == nullptr || replaced)) {
     const WallTime now = parts_.loop.WallNow();
     Ended ended{*EndingOf(before, nullptr, now), now};
-    // What the watch shows late happened at any time since the watch broke.
+    // An end that the watch shows late may have happened at any time since the watch broke.
     const std::optional<WallTime> unseen = parts_.unseen_since();
     if (unseen && *unseen + kUnseenMin < now) {
       ended = {{PodEnd::kGone, ended.ending.reason, now}, *unseen};
@@ -99,19 +101,19 @@ void PostMortemKeeper::OnClaims(const ObjectKey& key) {
 
 void PostMortemKeeper::Observe(const kube::Pod& pod, const kube::Pod* before) {
   const WallTime now = parts_.loop.WallNow();
-  // A Pod that an agent before this one knew: its containers may have crashed in between.
+  // For a Pod that an earlier agent knew: its containers may have crashed in between.
   std::optional<WallTime> away_since;
   if (parts_.store.HoldingOf(pod.meta.uid) != nullptr) away_since = last_alive_;
   if (!HasEnded(pod)) NoteHolding(pod);
   const std::optional<PodEnding> ending = EndingOf(before, &pod, now, away_since);
   if (!ending) return Enrich(pod);
-  // An old Pod that nobody removes is no news at each start.
+  // An old ended Pod that nobody removes makes no new record at each start.
   if (ending->time < now - parts_.store.age_max()) return;
   End(pod.ref(), {*ending, ending->time}, &pod);
 }
 
-// More may be known now of what ended a Pod for a while that lives on: the exit codes of its
-// containers come later than that the node was started anew.
+// Adds what becomes known later of a Pod that lives on after a node reboot: its containers' exit
+// codes come after the reboot itself.
 void PostMortemKeeper::Enrich(const kube::Pod& pod) {
   auto last = open_.lower_bound({pod.meta.uid, std::numeric_limits<int>::max()});
   if (last == open_.begin() || (--last)->first.first != pod.meta.uid) return;
@@ -148,12 +150,12 @@ void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Po
   }
   if (pod != nullptr) AddPod(record, *pod);
   AddDevices(record);
-  // Compared as it is kept, or what the API repeats would be news.
+  // Compared in its stored form: otherwise the API's repetition of an end would look new.
   record = history::Bounded(std::move(record));
-  // Nothing is known to have been held: the end is none of ours.
+  // Without devices the end is not recorded.
   if (!record.devices.empty() && record != last) {
     parts_.log.Info("pod ended", {{"pod", ToString(ref.key)}, {"end", EndText(record)}});
-    // Long after the end its neighbours are others or gone: a verdict stays as it was.
+    // Long after the end its neighbours have changed or are gone: the verdict stays.
     const bool judged = joins && record.devices == last->devices &&
                         parts_.loop.WallNow() > record.until() + kRejudgeAfter;
     if (!judged) RejudgeLater(IdOf(record));
@@ -173,7 +175,7 @@ PostMortem PostMortemKeeper::Begin(const PodRef& ref, const Ended& ended, int nu
   record.first = std::min(ended.first, ended.ending.time);
   record.ended = ended.ending.time;
   record.over = IsLast(record.end);
-  // The Pod may be gone, so that nobody can look at it any more.
+  // The Pod may be gone, so that its devices are known only from what was noted.
   if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) record.began = noted->began;
   if (record.began) record.first = std::clamp(*record.began, record.first, record.ended);
   record.exact = record.first == record.ended;
@@ -181,7 +183,7 @@ PostMortem PostMortemKeeper::Begin(const PodRef& ref, const Ended& ended, int nu
 }
 
 void PostMortemKeeper::AddDevices(PostMortem& record) const {
-  // There were too many already.
+  // The record already leaves devices out.
   if (record.devices_left_out > 0) return;
   for (PostMortemDevice& device : DevicesOf(record.pod)) {
     const bool known = std::ranges::any_of(
@@ -237,13 +239,13 @@ void PostMortemKeeper::StoreDirty() {
 }
 
 void PostMortemKeeper::JudgeAndStore(PostMortem record) {
-  // Before the lists are known nobody has neighbours: a verdict that was made with them is better.
+  // Before the lists are known no Pod has neighbours: an earlier verdict that had them is better.
   const bool judge = synced_ || record.verdict == Verdict{};
   Store(judge ? Judged(std::move(record)) : std::move(record));
 }
 
 PostMortem PostMortemKeeper::Judged(PostMortem record) const {
-  // Judged by what is kept, or the next judgement, after a restart say, could differ.
+  // Judged by what is stored; otherwise a later judgement, such as after a restart, could differ.
   record = history::Bounded(std::move(record));
   record.verdict = VerdictOn(record);
   return record;
@@ -259,7 +261,7 @@ void PostMortemKeeper::Store(PostMortem record) {
 }
 
 Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
-  // An end without a crash is nobody's fault, and most ends are such.
+  // Most ends are without a crash, and no fault.
   if (!HasCrash(record)) return {};
   Surroundings around{.view = parts_.view, .claims = parts_.claims, .worst_of = {}, .ended = {}};
   around.worst_of = [this](const DeviceId& device, WallTime from, WallTime until) {
@@ -304,7 +306,7 @@ void PostMortemKeeper::StopCollectingOld() {
   const WallTime now = parts_.loop.WallNow();
   std::vector<Id> old;
   for (const auto& [id, record] : open_) {
-    // What the store had no room for cannot be kept either.
+    // A record that the store had no room for is not kept open either.
     const bool kept = parts_.store.Has(id.first, id.second, now);
     if (!kept || record.until() + kReceivedLateMax < now) old.push_back(id);
   }
@@ -348,7 +350,7 @@ void PostMortemKeeper::SyncAfter(Duration delay) {
 
 void PostMortemKeeper::Sync() {
   sync_at_.reset();
-  // One write at a time, or each end on a disk that hangs would be one more that waits.
+  // One write at a time, so that a disk that hangs does not collect one more for each end.
   if (std::exchange(writing_, true)) return;
   parts_.store.Sync([this](const Status& status) { OnWritten(status); });
 }
@@ -361,7 +363,7 @@ void PostMortemKeeper::OnWritten(const Status& status) {
   }
   trouble_ = trouble;
   if (!status.ok()) return SyncAfter(kSyncAgain);
-  // What came during the write.
+  // Writes what came during the write.
   if (parts_.store.waits()) Sync();
 }
 

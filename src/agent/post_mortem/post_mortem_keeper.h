@@ -1,5 +1,5 @@
-// Writes down how Pods with devices ended, and what was learnt of their devices around that time:
-// also of Pods that are gone from the API, and of faults that are reported after the devices were
+// Records how Pods with devices ended, and what was reported of their devices around that time:
+// also for Pods that are gone from the API, and faults that are reported after the devices were
 // given back. Which Pod holds which device is kept on disk, so that an end that nobody saw is known
 // too. Belongs to the agent's loop.
 #pragma once
@@ -28,8 +28,8 @@
 
 namespace galen::agent {
 
-// Which start of the node this is, so that an agent that starts knows whether only it was away or
-// the whole node.
+// Identifies the node's boot, so that an agent that starts knows whether only it was away or the
+// whole node.
 struct NodeBoot {
   std::string id;                // ReadBootId; "" where it cannot be read
   std::optional<WallTime> time;  // ReadBootTime
@@ -38,27 +38,28 @@ NodeBoot ReadNodeBoot(FileSystem& files);
 
 class PostMortemKeeper {
  public:
-  // What happened in a record's window may be reported later, say by a driver that was away.
+  // How late an event of a record's window may still be reported, say by a driver that was away.
   static constexpr Duration kReceivedLateMax = std::chrono::hours(1);
-  // Records that still take findings; past it the one that ended first takes no more.
+  // The most records that still take findings; beyond it the one that ended first takes no more.
   static constexpr std::size_t kOpenMax = 1024;
-  // Findings of a record are gathered this long into one write: they are in the journal already.
+  // How long a record's findings are gathered into one write: the journal has them already.
   static constexpr Duration kGather = std::chrono::seconds(1);
   // A Pod is judged again, and its Event written, this long after a crash became known: when other
   // Pods of the same job crash as well, they do so within seconds, and that is evidence.
   static constexpr Duration kRejudgeAfter = std::chrono::seconds(5);
-  // A disk that did not write is tried again this often.
+  // How often a disk that failed is tried again.
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
-  // Records that are old enough take no more findings; looked for this often.
+  // How often records that are too old for more findings are looked for.
   static constexpr Duration kStopOldEvery = std::chrono::minutes(5);
   static constexpr std::size_t kNotableMax = 16;  // records that NodeDeviceHealth shows
-  // Records judged in one turn of the loop, so that it is not held up: after a reboot each Pod of
-  // the node has a record.
+  // How many records are judged in one turn of the loop: after a reboot each Pod of the node has a
+  // record.
   static constexpr std::size_t kRejudgedAtOnceMax = 32;
-  // After a watch of the Pods was interrupted for longer than this, an end that it shows may have
-  // been long ago.
+  // After a watch of the Pods was interrupted for longer than this, an end that it shows may be
+  // old.
   static constexpr Duration kUnseenMin = std::chrono::seconds(5);
 
+  // What it needs of the agent; borrowed.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -76,39 +77,39 @@ class PostMortemKeeper {
     std::function<void(const PodRef&, const std::string& subject, const EventText&,
                        std::function<void()> on_written)>
         publish_event;
-    std::function<void()> on_notable;  // notable() says something else now
+    std::function<void()> on_notable;  // notable() changed
   };
 
   explicit PostMortemKeeper(Parts parts) : parts_(std::move(parts)) {}
 
-  // Takes up what was open when the agent last ran. `boot` is the node's present life: when it is
-  // another one than then, each Pod that held devices has a record of that. Once, after the health
-  // of the devices was restored and before this run's first change.
+  // Reopens the records that were open when the agent last ran. `boot` is the node's present boot:
+  // if it is another one than then, each Pod that held devices gets a record of the reboot. Once,
+  // after the health of the devices was restored and before this run's first change.
   void Start(const NodeBoot& boot);
-  // Every list of the API server is known: Pods that are not in them are gone. What was entered
-  // before that is judged now, for the neighbours are known.
+  // Every list of the API server was read: Pods that are not in it are gone. Records from before
+  // are judged now that the neighbours are known.
   void OnSynced();
   // As NodeListener::OnPod, after the claim index has seen it.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
-  // Claims of the Pod may be others now.
+  // The Pod's claims may have changed.
   void OnClaims(const ObjectKey& key);
-  // After the journal has them.
+  // Called after the journal has the changes.
   void OnChanges(const std::vector<HealthChange>& changes);
   // How the device was when a Pod ended at `end`: as it was reported then, or a worse fault that
-  // happened until then and was reported later. As NotReportedHealth where nothing is known of that
+  // happened until then and was reported later. NotReportedHealth where nothing is known of that
   // time.
   DeviceHealth HealthAt(const DeviceId& device, WallTime end) const {
     return findings_.AtEnd(parts_.health_of(device), end, parts_.loop.WallNow());
   }
-  // The device is no more.
+  // The device has left the node.
   void Forget(const DeviceId& device) { findings_.Forget(device); }
-  // Writes what waits; for the end of the process, and before anyone is answered.
+  // Writes what waits; called when the process ends, and before a query is answered.
   void Flush() {
     StoreDirty();
     Sync();
   }
 
-  // What `galen` is answered with: newest first; of all Pods, or of those of this name.
+  // The records for `galen`: newest first; of all Pods, or of those of this name.
   std::vector<history::PostMortem> Records(const std::optional<ObjectKey>& pod) {
     StoreDirty();
     const WallTime now = parts_.loop.WallNow();
@@ -125,7 +126,7 @@ class PostMortemKeeper {
   const std::vector<history::PostMortem>& notable() const { return notable_; }
   // Records that still take findings, and are held in memory for that.
   std::size_t open() const { return open_.size(); }
-  // What hinders; "" when nothing does.
+  // What is wrong, as a sentence; "" when nothing is.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -137,47 +138,47 @@ class PostMortemKeeper {
     WallTime first{};
   };
 
-  // What the Pod shows of its devices and its containers' ends.
+  // Records which devices the Pod holds, and its containers' new crashes.
   void Observe(const kube::Pod& pod, const kube::Pod* before);
   void NoteHolding(const kube::Pod& pod);
-  // `pod` null: only what was noted of it is known.
+  // `pod` null: only what was noted of the Pod is known.
   void End(const PodRef& ref, const Ended& ended, const kube::Pod* pod);
   history::PostMortem Begin(const PodRef& ref, const Ended& ended, int number) const;
   void Enrich(const kube::Pod& pod);
-  // Those that the record lacks.
+  // Adds the Pod's devices that the record lacks.
   void AddDevices(history::PostMortem& record) const;
   // What is noted of the Pod and what the index knows of it.
   std::vector<history::PostMortemDevice> DevicesOf(const PodRef& ref) const;
   void NoteReboot(const NodeBoot& boot);
-  // Enters what was reported since the record was written; whether that was anything.
+  // Enters what was reported since the record was written; true if there was anything.
   bool CatchUp(history::PostMortem& record) const;
-  // Judges the record, as far as its neighbours are known, and puts it away.
+  // Judges the record, as far as its neighbours are known, and stores it.
   void JudgeAndStore(history::PostMortem record);
   // Takes the record to the store; the disk has it a little later.
   void Store(history::PostMortem record);
   history::PostMortem Judged(history::PostMortem record) const;
   Verdict VerdictOn(const history::PostMortem& record) const;
-  // From now on findings of its devices are entered.
+  // From now on findings of the record's devices are entered into it.
   void StartCollecting(const history::PostMortem& record);
   void StopCollecting(const Id& id);
-  // Whether the health may be of the time after the record's end although it is dated before it:
+  // Whether the health may date from after the record's end although it is dated before it, because
   // the clock was set back since. REQUIRES: the record is open.
   bool MayBeLater(const Id& id, const DeviceHealth& health) const {
     const WallTime ended = open_.at(id).ended;
     const Duration later = parts_.clock.set_back() - opened_at_.at(id);
     return ended > parts_.loop.WallNow() || (health.since <= ended && health.since + later > ended);
   }
-  // Records that take nothing more, or that were let go to make room.
+  // Closes records that are too old for findings, and the oldest where there are too many.
   void StopCollectingOld();
-  // Into notable(), if it belongs there; what is no longer kept leaves it.
+  // Puts the record into notable(), if it belongs there; records that are no longer kept leave it.
   void NoteNotable(const history::PostMortem& record);
   void ShowNotable(std::vector<history::PostMortem> notable);
-  // Those that got findings since they were stored.
+  // Stores the records that got findings since they were stored.
   void StoreDirty();
-  // Judges it once more, after kRejudgeAfter, and publishes it.
+  // Judges the record once more, after kRejudgeAfter, and publishes it.
   void RejudgeLater(const Id& id);
   void RejudgeDue();
-  // Its Event is written: the agent after this one has nothing to do for it.
+  // The record's Event is written: the next agent need not write it.
   void NotePublished(const Id& id);
   void SyncAfter(Duration delay);
   void Sync();
@@ -186,14 +187,14 @@ class PostMortemKeeper {
   Parts parts_;
   RecentFindings findings_;
   std::map<Id, history::PostMortem> open_;
-  std::map<Id, Duration> opened_at_;  // how far the clock was set back in all, when it was begun
+  std::map<Id, Duration> opened_at_;  // set_back of the clock when the record was begun
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
-  std::map<Id, Time> to_rejudge_;  // when to judge them once more, and to publish
-  std::set<Id> publishing_;        // their Events are queued and not known to be written
+  std::map<Id, Time> to_rejudge_;  // when to judge them once more and publish them
+  std::set<Id> publishing_;        // their Events are queued and may not be written yet
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
-  WallTime last_alive_{};  // of the process before this one, as far as it wrote that down
+  WallTime last_alive_{};  // when the process before this one last recorded that it ran
   std::string trouble_;
   std::optional<Time> sync_at_;
   bool writing_ = false;
@@ -209,23 +210,23 @@ class PostMortemKeeper {
 bool AddFinding(const history::PostMortem& record, const history::ReceivedFinding& finding,
                 history::PostMortemDevice& device);
 
-// Each device once for each claim, with every container that sees it: several shares of one, or
-// requests that got it, are one device.
+// Each device once for each claim, with every container that sees it; several shares of a device,
+// or requests that got it, are merged.
 std::vector<history::PostMortemDevice> DevicesOfHeld(
     const std::vector<HeldDevice>& held,
     const std::function<DeviceIdentity(const DeviceId&)>& identity_of);
-// Whether it is one device through one claim.
+// Whether both are the same device through the same claim.
 bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
 
-// What is held now, behind those of `noted` that were given back meanwhile: they were held all the
-// same. Who a device is that nobody knows any more is taken from `noted`.
+// The devices of `noted` that were given back meanwhile, then what is held now. The identity of a
+// device that is no longer known is taken from `noted`.
 std::vector<history::PostMortemDevice> WithNoted(std::vector<history::PostMortemDevice> present,
                                                  std::vector<history::PostMortemDevice> noted);
 
-// When the Pod began to run; of one that never did, when it was made. nullopt: not known.
+// When the Pod began to run, or was created if it never ran; nullopt: not known.
 std::optional<WallTime> BeganOf(const kube::Pod& pod);
 // What the Pod shows of its containers' ends in the record's window, who owns it and whether
-// somebody asked for it to go. An end that is shown again may say more.
+// somebody asked for it to go. The same end may show more later.
 void AddPod(history::PostMortem& record, const kube::Pod& pod);
 
 // The one Event of the record on its Pod: a Warning, unless the Pod was only deleted.
@@ -244,15 +245,15 @@ void AddEnding(history::PostMortem& record, const PodEnding& ending);
 // ---- What is known around the end of a Pod, gathered for the verdict on it: its own record, and
 // what became of its neighbours on the node (post_mortem_evidence.cc). Pure.
 
-// Containers of a node that are looked at for one verdict; past it the rest is left out, those that
-// share a device with the Pod last.
+// The most containers of a node that are considered for one verdict; beyond it those that share a
+// device with the Pod are left out last.
 inline constexpr std::size_t kNeighboursMax = 256;
 
-// Lent until the call returns.
+// Everything here lives until the call returns.
 struct Surroundings {
   const NodeView& view;
   const ClaimIndex& claims;
-  // How a device was at worst between the two times.
+  // The worst state of a device between the two times.
   std::function<HealthState(const DeviceId& device, WallTime from, WallTime until)> worst_of;
   // Records of other Pods, which may be gone from the view.
   std::vector<const history::PostMortem*> ended;

@@ -9,7 +9,7 @@
 namespace galen::agent {
 namespace {
 
-// Whether nobody had reported the device before.
+// Whether nothing had been reported of the device before.
 bool IsNothing(const DeviceHealth& before) {
   return before.since == WallTime{} && SameFinding(before, NotReportedHealth(before.id));
 }
@@ -27,7 +27,7 @@ WallTime RecentFindings::Restore(const history::Store& journal) {
 }
 
 void RecentFindings::Add(const HealthChange& change, WallTime reported) {
-  // Most devices have one finding, Healthy: so they were before, as far as is known.
+  // Most devices only ever had one finding, Healthy: as far as is known, they were so before.
   if (change.after.state == HealthState::kHealthy && IsNothing(change.before)) return;
   const auto it = stories_.try_emplace(change.after.id).first;
   Story& story = it->second;
@@ -42,7 +42,7 @@ void RecentFindings::Add(const HealthChange& change, WallTime reported) {
     story.findings.erase(story.findings.begin());
     --size_;
   }
-  // The one that is left out has been as it is for longest, and how it is stays known.
+  // The finding that is dropped is the oldest of all; the device's present health stays known.
   while (size_ > kFindingsMax) Forget(DeviceId(*by_turn_.begin()->second));
 }
 
@@ -66,7 +66,7 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
                                                          WallTime until) const {
   const auto it = stories_.find(present.id);
   if (it == stories_.end()) {
-    // Its only report came after the window.
+    // The device's only report came after the window.
     if (present.since > until) return {{NotReportedHealth(present.id), {}}};
     return {{present, present.since}};
   }
@@ -74,14 +74,14 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
   std::vector<history::ReceivedFinding> findings;
   for (const history::ReceivedFinding& finding : it->second.findings) {
     if (IsWithin(finding, from, until)) {
-      // What it replaced was in force until then.
+      // What the first finding replaced held until then.
       if (findings.empty()) findings.push_back({first, first.since});
       findings.push_back(finding);
     } else if (finding.received < from) {
       findings.assign(1, finding);
     }
   }
-  // Everything that is known came later than the window: before that it was as it was.
+  // All that is known came after the window: until then what the first finding replaced held.
   if (findings.empty()) findings.push_back({first, first.since});
   return findings;
 }
@@ -89,7 +89,7 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
 DeviceHealth RecentFindings::AtEnd(const DeviceHealth& present, WallTime end, WallTime now) const {
   const std::vector<history::ReceivedFinding> findings = Of(present, end, now);
   DeviceHealth at_end = findings.front().health;
-  // What is known begins later: the device flapped since, or was first reported then.
+  // All that is known begins later: the device flapped since, or was first reported then.
   if (!IsUntilEnd(at_end.since, end)) at_end = NotReportedHealth(present.id);
   for (const history::ReceivedFinding& finding : findings) {
     const DeviceHealth& later = finding.health;

@@ -1,7 +1,7 @@
-// What was lately reported of each device: for the story of a Pod that ends, which begins before
-// its end. Fed by changes as they come and, after a restart, by the journal. Belongs to the agent's
-// loop; bounded: of a device that flaps the oldest go, and of too many devices the one that was
-// reported longest ago.
+// The recent findings of each device, for the record of a Pod that ends: it begins some time before
+// the end. Filled by changes as they come and, after a restart, from the journal. Belongs to the
+// agent's loop. Bounded: a device that flaps loses its oldest findings; with too many devices, the
+// one that was reported longest ago is dropped.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace galen::agent {
 
 class RecentFindings {
  public:
-  // All devices together.
+  // The most findings of all devices together.
   static constexpr std::size_t kFindingsMax = 8192;
   static constexpr std::size_t kPerDeviceMax = history::kMortemFindingsMax;
 
-  // Takes what the journal has, oldest first; once, before the first change. Gives the time of the
-  // newest record, whatever it is of; the epoch when there is none.
+  // Reads the journal, oldest record first; once, before the first change. Returns the time of the
+  // newest record of any kind; the epoch when there is none.
   WallTime Restore(const history::Store& journal);
   void Add(const HealthChange& change, WallTime reported);
-  // The device is no more; one of the same name is another.
+  // The device has left; a later one of the same name is another device.
   void Forget(const DeviceId& device);
   std::size_t size() const { return size_; }
 
@@ -33,11 +33,11 @@ class RecentFindings {
   // before its only report it was Unknown.
   std::vector<history::ReceivedFinding> Of(const DeviceHealth& present, WallTime from,
                                            WallTime until) const;
-  // The worst of these.
+  // The worst state among those.
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
   // How the device was when a Pod ended at `end`, as far as is known at `now`: as it was reported
-  // then, or a worse fault that happened until then and was reported later. As NotReportedHealth
-  // where nothing is known of that time.
+  // then, or a worse fault that happened until then and was reported later. NotReportedHealth where
+  // nothing is known of that time.
   DeviceHealth AtEnd(const DeviceHealth& present, WallTime end, WallTime now) const;
 
  private:
@@ -59,8 +59,8 @@ class RecentFindings {
 };
 
 // Whether a finding belongs to the window: its sign or its arrival lies in it. A fault that
-// happened in it counts however late it is reported; one that is reported in it is news to whoever
-// asks.
+// happened in it counts however late it is reported; one that is reported in it may have caused the
+// end.
 bool IsWithin(const history::ReceivedFinding& finding, WallTime from, WallTime until);
 
 }  // namespace galen::agent

@@ -28,12 +28,12 @@ EventReason ReasonOf(HealthState state) {
   GALEN_UNREACHABLE();
 }
 
-// A sentence has the time of a sign that is known.
+// The sentence contains the time of a sign, if that is known.
 KnownBy KnownByTimeOf(const DeviceHealth& trouble) {
   return trouble.since == WallTime{} ? KnownBy::kNothing : KnownBy::kMessage;
 }
 
-// Whether an Event that was there before the series shows what began it.
+// Whether an Event from before the series shows the change that began the series.
 bool Shows(const kube::Event& stored, const EventText& first) {
   return first.known_by == KnownBy::kSubject ||
          (first.known_by == KnownBy::kMessage && stored.message == first.message);
@@ -68,23 +68,22 @@ std::string_view ToString(EventReason reason) {
 std::optional<EventText> EventOf(const HealthChange& change) {
   const DeviceHealth& before = change.before;
   const DeviceHealth& after = change.after;
-  // A value that moved, or another share, is on the Pod; an Event for each would bury the
-  // transitions.
+  // A changed value or share is shown on the Pod; an Event for each would bury the transitions.
   if (before.state == after.state && before.cause.code == after.cause.code) return std::nullopt;
   const bool is_first_report = before.cause.code == cause_code::kNotReported;
   if (is_first_report && after.state == HealthState::kHealthy) return std::nullopt;
   const bool well = after.state == HealthState::kHealthy;
-  // A program's own fault, noted on a device that was and is well.
+  // A program's own fault, noted on a device that stays healthy.
   if (well && before.state == HealthState::kHealthy) return std::nullopt;
   std::string sentence = after.id.device + " " + Sentence(after);
-  // The trouble it recovered from may have no Event left.
+  // Names the fault that ended: its own Event may have expired.
   if (well) sentence += fmt::format(", was {}", Sentence(before));
   return EventText{!well, ReasonOf(after.state), CutText(sentence, kube::kEventMessageBytesMax),
                    KnownByTimeOf(well ? before : after)};
 }
 
 std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
-  // A driver without health is no trouble of each Pod that uses it.
+  // A driver without health is no fault of each Pod that uses it.
   const bool silent = health.cause.code == cause_code::kNotReported;
   if (health.state == HealthState::kHealthy || silent) return std::nullopt;
   return EventText{
@@ -105,7 +104,8 @@ EventPublisher::EventPublisher(Edges edges, std::string node)
 
 void EventPublisher::Publish(const PodRef& pod, const std::string& subject, const EventText& text,
                              std::function<void()> on_written) {
-  // One for each Pod, reason and subject: the same transition again is the same Event.
+  // One series for each Pod, reason and subject: the same transition again is counted in the same
+  // Event.
   Series& series = SeriesOf(pod, subject, text);
   series.event.message = text.message;
   series.event.last = edges_.loop.WallNow();
@@ -187,23 +187,24 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
     edges_.metrics.Add(metric::kApiWrites,
                        {{"kind", "Event"}, {"result", reply.ok() ? "ok" : "error"}});
   }
-  // An agent before us wrote it: it is counted up, not made again.
+  // An earlier agent wrote it: its count is increased instead.
   if (step == Step::kCreate && code == Code::kAlreadyExists) {
     return Ask(key, Step::kRead, sent, kube::Get(kube::kEvents, key.ns, key.name), std::move(done));
   }
   if (step == Step::kRead && reply.ok()) {
     StatusOr<kube::Event> stored = kube::DecodeEvent(*reply);
     if (!stored.ok()) {
-      // Nobody can add to what nobody can read; an Event is a courtesy.
+      // An Event that may not be read cannot be counted up; Events are optional, so it counts as
+      // written.
       Written(series, sent);
       return done(OkStatus());
     }
     TakeStored(series, *std::move(stored));
-    // With the count that is there the next look can add to it.
+    // The count that was read lets the next look add to it.
     queue_.MarkDirty(key);
     return done(OkStatus());
   }
-  // The server lets go of Events after an hour or so.
+  // The server deletes Events after an hour or so.
   if (step != Step::kCreate && code == Code::kNotFound) {
     series.stored.reset();
     return done(Unavailable("Event {} is gone", key.name));
@@ -213,31 +214,33 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
     return done(reply.status());
   }
   if (!reply.ok()) {
-    // An Event is a courtesy: a namespace that is going takes none. The state itself is on the Pod.
+    // Events are optional, and a namespace that is being deleted takes none. The state itself is on
+    // the Pod.
     if (!std::exchange(refused_, true)) {
       edges_.log.Warning("Event refused", {{"pod", ToString(sent.subject.key)},
                                            {"error", reply.status().message()}});
     }
   }
-  if (reply.ok()) refused_ = false;  // the next refusal is news
+  if (reply.ok()) refused_ = false;  // the next refusal is logged again
   Written(series, sent);
   done(OkStatus());
 }
 
 void EventPublisher::TakeStored(Series& series, kube::Event stored) {
-  // Objects have whole seconds. An Event that began when ours did has in it what we sent first.
+  // Objects have whole seconds. A stored Event that began when ours did already counts what we sent
+  // first.
   const bool ours = std::exchange(series.maybe_made, false) && stored.host == node_ &&
                     FormatRfc3339(stored.first) == FormatRfc3339(series.event.first);
   if (ours) series.unwritten -= std::min(stored.count, series.unwritten);
   if (!ours && Shows(stored, series.first)) --series.unwritten;
-  // What comes from now on is one more, whatever it says.
+  // Later occurrences are counted up, whatever their message.
   series.first = {};
   series.stored = std::move(stored);
   CallIfAllIsWritten(series);
 }
 
 void EventPublisher::Written(Series& series, const kube::Event& sent) {
-  // What happened while the write was under way is not in it.
+  // Occurrences during the write are not in it.
   series.unwritten -= sent.count - (series.stored ? series.stored->count : 0);
   series.stored = sent;
   series.next_write = edges_.loop.Now() + series.gap;
@@ -271,7 +274,7 @@ EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::s
 
 void EventPublisher::MakeRoom() {
   if (series_.size() < kSeriesMax) return;
-  // Not one that is being written: the answer would be taken for that of a series made anew.
+  // Not a series that is being written: the answer would be taken for that of a series made anew.
   const auto rank = [this](const auto& entry) {
     return std::pair(calls_.contains(entry.first), entry.second.event.last);
   };

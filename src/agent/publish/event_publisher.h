@@ -1,6 +1,6 @@
 // Events on Pods, one per transition of a device they hold. Equal transitions of a flapping device
-// are one Event with a count; a Pod with many gets them slower; what an API server that is away
-// misses is written when it is back, merged. Belongs to the agent's loop.
+// are one Event with a count; a Pod with many changes gets fewer, larger ones; what an unavailable
+// API server missed is written, merged, when it is back. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,15 @@
 namespace galen::agent {
 
 // Why an Event was written. Reasons are what people filter by, stable over releases, and what the
-// admission policies of deploy/ let an agent write: one more here is one more there.
+// admission policies of deploy/ let an agent write: a new reason must be added there as well.
 enum class EventReason {
   kDeviceRecovered,
   kDeviceUnknown,
   kDeviceDegraded,
   kDeviceUnhealthy,
   kPostMortem,
-  // Only managers write those from here on. The kubelet's own, and its like, so that tools that
-  // know it find ours.
+  // Only managers write the reasons from here on. Like the kubelet's own, so that tools that know
+  // those find ours.
   kFailedPrepare,
   kFailedUnprepare,
   kFailedCreateContainer,
@@ -41,10 +41,10 @@ inline constexpr EventReason kLastEventReason = EventReason::kContainersAreProce
 std::string_view ToString(EventReason reason);
 
 // An agent that was killed may have written an Event and lost the record of that. The next agent
-// publishes it again, and must see that the Event which it finds is about the same occurrence, so
-// that it does not count twice. By what it sees that:
+// publishes it again, and must not count the occurrence twice if it finds that Event. How it
+// recognises it:
 enum class KnownBy {
-  kNothing,  // it cannot: each is counted as another occurrence
+  kNothing,  // it cannot: it is counted as another occurrence
   kMessage,  // the message is equal: it says when it happened
   kSubject,  // the Event is about the same object, to which it happens only once
 };
@@ -59,21 +59,20 @@ struct EventText {
   bool operator==(const EventText&) const = default;
 };
 
-// The Event of a change, or nullopt when it is no transition worth one: the first report of a
-// device that is well, or a sentence that changed within a state and code. Recovery is Normal,
-// everything else a Warning. Pure.
+// The Event of a change, or nullopt when it deserves none: the first report of a healthy device, or
+// a new sentence for the same state and code. Recovery is Normal, everything else a Warning. Pure.
 std::optional<EventText> EventOf(const HealthChange& change);
 
-// The Event of a device that a Pod was given as it is: a Warning unless it is well, or its driver
-// has never said how it is. Pure.
+// The Warning for a device that is not healthy when a Pod gets it; nullopt for a healthy one, and
+// for one that was never reported. Pure.
 std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
 
-// A courtesy beside the Pod's own status: one that is refused is let go. Events are named after
-// Pod, reason and subject, so an agent that restarts counts on where it left off.
+// Events are optional beside the Pod's own status: one that is refused is dropped. Events are named
+// after Pod, reason and subject, so an agent that restarts continues the count.
 class EventPublisher {
  public:
-  // Series that are remembered; past it the one that happened longest ago is let go, written or
-  // not. On the API server it stays.
+  // The most series that are remembered; beyond it the one that happened longest ago is dropped,
+  // written or not. Its Event stays on the API server.
   static constexpr std::size_t kSeriesMax = 1024;
   // A series is written at once, then after this and each time twice as long, up to the most: a
   // device that flaps for a day costs some 1,500 writes.
@@ -84,23 +83,23 @@ class EventPublisher {
 
   EventPublisher(Edges edges, std::string node);
 
-  // It happened once more, now. `subject` separates the series of a Pod: the device, or what else
-  // it is about. The latest message is the one that is shown. `on_written` is called once the API
-  // server has it, or refused it for good; never where the agent ends before that.
+  // The event happened once more, now. `subject` separates the series of a Pod: the device, or
+  // another subject. The latest message is shown. `on_written` is called once the API server has
+  // it, or refused it for good; never where the agent ends before that.
   void Publish(const PodRef& pod, const std::string& subject, const EventText& text,
                std::function<void()> on_written = nullptr);
-  // For the end of the process: nothing is gathered from here on.
+  // For the end of the process: nothing is delayed from here on.
   void Flush();
   // Whether all is written.
   bool idle() const;
-  // The Pod is gone: its series go as soon as they are written. What is published of it later all
-  // the same is counted on, for the Event is there.
+  // The Pod is gone: its series go as soon as they are written. A later Publish for it continues
+  // the count of its stored Event.
   void Forget(const PodRef& pod);
   // Series that are remembered now.
   std::size_t remembered() const { return series_.size(); }
 
  private:
-  // kRead: somebody made the Event already, so its count is asked for before it is counted up.
+  // kRead: the Event exists already, so its count is read before it is increased.
   enum class Step { kCreate, kRead, kCount };
   using Done = WorkQueue<ObjectKey>::Done;
   struct Series {
@@ -108,9 +107,9 @@ class EventPublisher {
     int unwritten = 0;                  // how often it happened since the last write
     std::optional<kube::Event> stored;  // as the server has it
     Duration gap = kGather;             // to the next write
-    bool forgotten = false;             // to be let go once it is written
-    bool maybe_made = false;            // it was asked for, and the answer was lost
-    EventText first;                    // the one that began the series
+    bool forgotten = false;             // to be dropped once it is written
+    bool maybe_made = false;            // its creation was sent, and the answer was lost
+    EventText first;                    // the text that began the series
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
@@ -121,14 +120,14 @@ class EventPublisher {
   void Ask(const ObjectKey& key, Step step, kube::Event sent, net::HttpRequest request, Done done);
   void Conclude(Series& series, Step step, const kube::Event& sent, const StatusOr<Json>& reply,
                 Done done);
-  // It is there already, made by an agent before us or by a request of ours: what of ours is in its
-  // count is not written again.
+  // Takes an Event that exists already, made by an earlier agent or by a request of ours:
+  // occurrences of ours that it counts are not written again.
   void TakeStored(Series& series, kube::Event stored);
   void Written(Series& series, const kube::Event& sent);
   static void CallIfAllIsWritten(Series& series);
   Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
   void MakeRoom();
-  // Lets go of a forgotten series of which nothing is left to write.
+  // Drops a forgotten series once nothing of it is left to write.
   void LetGo(const ObjectKey& key);
 
   Edges edges_;

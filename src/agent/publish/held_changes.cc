@@ -6,9 +6,10 @@
 namespace galen::agent {
 
 void ChangePacer::Changed(HealthState state, Time now) {
-  // What is still held makes a storm of it, however long its driver paused.
+  // A change whose predecessor is still held belongs to the same storm, however long its driver
+  // paused.
   const bool single = calm(now) && !held_since_;
-  // A Pod must not call a device better than it is while it does this and that.
+  // A Pod must not show a device as better than it is during a storm.
   const bool worse = sent_state_ && state > *sent_state_;
   rest_ = single ? kRest / 2 : std::min(rest_ * 2, kRestMost);
   if (!held_since_) held_since_ = now;

@@ -12,7 +12,7 @@
 namespace galen::agent {
 namespace {
 
-// One line a container that sees the device; one without a container when none does.
+// One entry for each container that sees the device; one without a container when none does.
 std::vector<kube::DeviceUse> UsesOf(const NodeHealthInput& input, const DeviceId& id) {
   std::vector<kube::DeviceUse> uses;
   for (const ObjectKey& pod : input.claims->PodsOf(id)) {
@@ -61,8 +61,8 @@ std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) 
   return entries;
 }
 
-// Likewise. A source that looks at the devices of a driver of the list is said in that one's row:
-// both have its name.
+// Adds the health sources, one entry for each name as well: a source with the name of a listed
+// driver is shown in that driver's entry.
 void AddSources(const std::vector<DriverInfo>& sources, std::vector<kube::NodeDriver>& entries) {
   const std::vector<kube::NodeDriver> rows = DriversOf(sources);
   for (kube::NodeDriver row : rows) {
@@ -76,7 +76,7 @@ void AddSources(const std::vector<DriverInfo>& sources, std::vector<kube::NodeDr
   }
 }
 
-// In short: the record itself stays with the agent.
+// A short form: the record itself stays with the agent.
 kube::NodePostMortem ShortOf(const history::PostMortem& record) {
   kube::NodePostMortem entry{.pod = record.pod,
                              .number = record.number,
@@ -108,7 +108,7 @@ kube::NodePostMortem ShortOf(const history::PostMortem& record) {
   return entry;
 }
 
-// All that a condition can be about, worst first: of devices in one state one stands for all.
+// The devices that a condition may name, worst first: one for each state.
 std::vector<DeviceHealth> WorstOfEachState(const std::vector<DeviceHealth>& devices) {
   std::map<HealthState, const DeviceHealth*, std::greater<>> worst;
   for (const DeviceHealth& device : devices) {

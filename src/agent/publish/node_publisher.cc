@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kHealthFieldManager = "galen-agent";
 
-// No controller of it, and nothing that holds up the Node's deletion: the policies of deploy/ let
-// no other owner pass.
+// Not as a controller, and without blocking the Node's deletion: the policies of deploy/ allow no
+// other owner.
 std::vector<kube::OwnerReference> OwnersOf(const std::string& node, const Json& object) {
   return {{.api_version = "v1",
            .kind = "Node",
@@ -50,7 +50,7 @@ void NodePublisher::MarkDirty() {
   });
 }
 
-// What came at the beginning only, as one change and its echo do, is no storm.
+// A single change and its echo, at the beginning of the gathering only, are no storm.
 void NodePublisher::PlanNext() {
   const Time now = edges_.loop.Now();
   const bool goes_on = now - marked_ < kGather / 2;
@@ -73,15 +73,15 @@ void NodePublisher::Retry() {
 }
 
 void NodePublisher::OnInitDone() {
-  // A list shows that the kind is there, which the look for it need not wait to find out.
+  // A list proves that the kind exists, so the waiting check for it is not needed.
   if (kind_missing_) return Retry();
   if (!listed_) LookAfresh("");
 }
 
-// Our own writes come back here, too, and are no news.
+// The watch also returns our own writes, which change nothing.
 void NodePublisher::OnApplied(const Json& object) {
   listed_ = true;
-  // The whole need not be compared where the server says which write it was.
+  // Where the server gives the version of our last write, the whole need not be compared.
   const std::string& version = object["metadata"]["resourceVersion"].AsString();
   if (!version.empty() && version == version_) return;
   const StatusOr<kube::NodeDeviceHealth> seen = kube::DecodeNodeDeviceHealth(object);
@@ -93,10 +93,10 @@ void NodePublisher::OnApplied(const Json& object) {
 
 void NodePublisher::OnDeleted(const Json&) { LookAfresh(""); }
 
-// What was seen may be older than what was written since: it is read before anything is done.
+// The watched state may be older than the last write: the object is read before anything is done.
 void NodePublisher::LookAfresh(const std::string& version) {
   if (!shown_ && !sent_) {
-    // A look is still to come, or is under way and may show what was before this.
+    // A read is planned, or is under way and may return an older state.
     seen_meanwhile_ = version;
     return;
   }
@@ -105,13 +105,13 @@ void NodePublisher::LookAfresh(const std::string& version) {
 }
 
 void NodePublisher::Reconcile(Done done) {
-  // From the first look on: before, there is nothing that could be put right.
+  // The watch starts with the first look: before it, there is no object to keep right.
   if (!std::exchange(watching_, true)) watcher_.Start();
   // `again_` marks it when the time has come; until then no mark makes a request.
   if (edges_.loop.Now() < refused_until_) return done(OkStatus());
   if (std::exchange(stale_, false)) shown_.reset();
-  // First what the server shows: conditions keep their times over a restart of the agent, and an
-  // object that is right is not written.
+  // First reads what the server has: conditions keep their times over a restart of the agent, and
+  // an object that is right is not written.
   if (!shown_) return Look(kind_missing_ ? Step::kFindKind : Step::kRead, std::move(done));
   Apply(std::move(done));
 }
@@ -151,7 +151,7 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
     version_ = (*reply)["metadata"]["resourceVersion"].AsString();
     if (step != Step::kApply) {
       if (!wanted_owners_.empty()) NoteOwner(OkStatus());
-      // The main resource is as it is to be; its status is another write.
+      // The main resource is right; the status is another write.
       return Apply(std::move(done));
     }
     shown_ = std::exchange(sent_, std::nullopt);
@@ -171,8 +171,9 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
   Refused(reply.status(), std::move(done));
 }
 
-// By a policy of an older deploy/galen.yaml, or an admission plugin that wants the right to delete
-// the object of whoever gives it an owner. Pods' readers lose nothing by it.
+// Refused by a policy of an older deploy/galen.yaml, or by an admission plugin that demands the
+// right to delete an object before one may set its owner. Only the clean-up when the Node goes is
+// lost.
 void NodePublisher::OnOwnerRefused(const Status& status, Done done) {
   NoteOwner(status);
   wanted_owners_.clear();
@@ -207,7 +208,7 @@ void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
   shown_is_ours_ = false;
   owners_.reset();
   if (!missing) {
-    // What we cannot read somebody else wrote; it is written over.
+    // An object that we cannot decode was written by somebody else; it is overwritten.
     if (const auto shown = kube::DecodeNodeDeviceHealth(*reply); shown.ok()) shown_ = *shown;
     const StatusOr<kube::Meta> meta = kube::DecodeMeta(*reply);
     owners_ = meta.ok() ? meta->owners : std::vector<kube::OwnerReference>{};
@@ -220,8 +221,8 @@ void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
   Ask(Step::kReadNode, kube::Get(kube::kNodes, "", node_), std::move(done));
 }
 
-// Asked at each look: an object of a Node that was made again under its name would be collected as
-// soon as it is written.
+// Read at each look: an object that is owned by a deleted Node of the same name would be collected
+// as soon as it is written.
 void NodePublisher::OnNode(const StatusOr<Json>& reply, Done done) {
   wanted_owners_.clear();
   if (reply.ok()) {
@@ -231,7 +232,7 @@ void NodePublisher::OnNode(const StatusOr<Json>& reply, Done done) {
   } else if (reply.status().code() != Code::kNotFound) {
     NoteOwner(reply.status());
   } else if (!owners_) {
-    // One of a Node that is gone would stay for ever.
+    // An object for a Node that is gone would stay for ever.
     return Postpone(fmt::format("there is no Node {} that it could belong to", node_), nodeless_,
                     std::move(done));
   }
@@ -269,7 +270,7 @@ void NodePublisher::Own(Done done) {
 
 void NodePublisher::Apply(Done done) {
   kube::NodeDeviceHealth wanted = build_(shown_->conditions);
-  // Both of one maker need not be written out to be compared.
+  // If both come from build_, they need not be encoded to be compared.
   const bool same = shown_is_ours_ ? *shown_ == wanted : kube::SaysTheSame(*shown_, wanted);
   if (same) return done(OkStatus());
   // The status is ours alone and is replaced as a whole. An apply patch would merge the devices

@@ -1,6 +1,6 @@
 // Keeps the NodeDeviceHealth object named like the node equal to what is known, by server-side
-// apply, and writes nothing while nothing changes. It watches that one object, so that one which
-// somebody removed or altered is put right at once. A cluster without the kind is asked again
+// apply, and writes nothing while nothing changes. It watches that one object, so that it is
+// repaired at once when somebody removes or changes it. A cluster without the kind is asked again
 // slowly. The object belongs to its Node, so that it is collected when the Node goes. Belongs to
 // the agent's loop.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace galen::agent {
 
-// What the object is made of (node_health.cc). Lent parts (claims, post_mortems) live until
+// What the object is made of (node_health.cc). Borrowed parts (claims, post_mortems) live until
 // NodeHealthOf returns.
 struct NodeHealthInput {
   std::string node;
@@ -41,24 +41,24 @@ struct NodeHealthInput {
   std::function<DeviceIdentity(const DeviceId& id)> identity_of;
   const ClaimIndex* claims = nullptr;
   std::vector<DriverInfo> drivers;
-  // Programs that say only how another's devices are.
+  // The health sources, which only report the health of another driver's devices.
   std::vector<DriverInfo> health_sources{};
-  // Those in which a device had a fault, newest first; null for none.
+  // Records in which a device had a fault, newest first; null for none.
   const std::vector<history::PostMortem>* post_mortems = nullptr;
 };
 
-// Every device of the node, for whoever looks at the cluster. Pure; holds nothing that ticks, so
-// that equal states give equal objects. Worst first, as far as the object's bounds allow; the
-// summary counts all. `before` is what was published last: conditions keep their times.
+// Every device of the node, for whoever looks at the cluster. Pure; holds no running times, so that
+// equal states give equal objects. Worst first, as far as the object's bounds allow; the summary
+// counts all. `before` is what was published last: conditions keep their times.
 kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                                     const std::vector<kube::Condition>& before, WallTime now);
 
 // The object is cluster-scoped and the agent's alone: applied with force, under one field manager.
 class NodePublisher final : private kube::WatchSink {
  public:
-  // Changes are gathered this long, so that a report on hundreds of devices is one write: the
-  // object is for looking at, Pods show it at once. While changes come without a pause, each time
-  // twice as long up to the most: it is large, and all who watch it get all of it.
+  // Changes are gathered this long, so that a report on hundreds of devices is one write: Pods show
+  // a change at once, this object is an overview. While changes come without a pause, twice as long
+  // each time, up to the most: the object is large, and every watcher gets all of it.
   static constexpr Duration kGather = std::chrono::milliseconds(250);
   static constexpr Duration kGatherMost = std::chrono::seconds(5);
   // The API server forbids the write: only an operator can grant the right, perhaps right now,
@@ -69,7 +69,7 @@ class NodePublisher final : private kube::WatchSink {
   // soon after. A try is one list request, which the server answers from memory, and no write.
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(1)};
-  // The Node is missing: a manager registers its own while this looks for it. Two reads, no write.
+  // The Node is missing: a manager may still be registering it. Each try is two reads, no write.
   static constexpr BackoffPolicy kNodelessAgain{.first = std::chrono::milliseconds(100),
                                                 .most = std::chrono::minutes(1)};
 
@@ -81,23 +81,23 @@ class NodePublisher final : private kube::WatchSink {
   // objects for equal states, or each look would write.
   NodePublisher(Edges edges, std::string node, Build build);
 
-  // What the object shows may have changed. Cheap; marks that are gathered are one look.
+  // What the object shows may have changed. Cheap; several marks make one look.
   void MarkDirty();
-  // The last look, without waiting for more: the agent stops, and what changes now is left out.
+  // Writes the last state without waiting for more changes: the agent stops, and later changes are
+  // left out.
   void Flush();
-  // What was refused may be allowed now: tried at once.
+  // A refused write may be allowed now: it is tried at once.
   void Retry();
   // Whether the object says what it should, or cannot be written for now.
   bool idle() const { return !gather_pending_ && queue_.idle(); }
-  // Requests that were to change something, answered in whatever way.
+  // Requests that change something, whatever their answer.
   std::uint64_t writes() const { return writes_; }
-  // What hinders; "" when nothing does.
+  // What is wrong, as a sentence; "" when nothing is.
   const std::string& trouble() const { return trouble_.empty() ? owner_trouble_ : trouble_; }
 
  private:
-  // The steps to an object that is right: see whether the kind is back, if it was missing, and what
-  // is shown, and who its Node is now; make the object if it is missing; give it to its Node; apply
-  // its status.
+  // The steps to a correct object: check whether a missing kind is back; read the object; read its
+  // Node; create the object if it is missing; set its Node as owner; apply its status.
   enum class Step { kFindKind, kRead, kReadNode, kCreate, kOwn, kApply };
   using Done = WorkQueue<std::string>::Done;
 
@@ -106,14 +106,14 @@ class NodePublisher final : private kube::WatchSink {
   void OnInitDone() override;
   void OnApplied(const Json& object) override;
   void OnDeleted(const Json& object) override;
-  // What hinders the watch hinders the writes, and is logged there; without a watch this still
-  // writes whatever changes.
+  // Not logged here: what hinders the watch hinders the writes too, and is logged there. Without a
+  // watch the object is still written at each change.
   void OnTrouble(const Status&) override {}
-  // The object is of this version now, "" for gone, by somebody else's hand.
+  // Somebody else changed the object to this version, or removed it ("").
   void LookAfresh(const std::string& version);
   void Look(Step step, Done done);
   void OnKind(const StatusOr<Json>& reply, Done done);
-  // How long the next marks are gathered.
+  // Sets how long the next marks are gathered.
   void PlanNext();
 
   void Reconcile(Done done);
@@ -135,12 +135,12 @@ class NodePublisher final : private kube::WatchSink {
   const Build build_;
   // What the server shows; nullopt: not asked yet.
   std::optional<kube::NodeDeviceHealth> shown_;
-  // What is under way; becomes shown_ when the server has taken it.
+  // The object of the write under way; becomes shown_ when the server has accepted it.
   std::optional<kube::NodeDeviceHealth> sent_;
-  bool shown_is_ours_ = false;  // as build_ made it, and not as it was read
-  // As the last look found them; nullopt: there is no object.
+  bool shown_is_ours_ = false;  // as build_ made it, not as it was read
+  // The owners at the last look; nullopt: there is no object.
   std::optional<std::vector<kube::OwnerReference>> owners_;
-  // The Node; empty where it may not be read, is gone, or is refused as the owner.
+  // The Node; empty where it may not be read, is gone, or is refused as owner.
   std::vector<kube::OwnerReference> wanted_owners_;
   std::string owner_trouble_;  // why the object does not belong to its Node
   std::string version_;        // of the object as our last write left it
@@ -149,17 +149,17 @@ class NodePublisher final : private kube::WatchSink {
   std::unique_ptr<net::HttpCall> call_;
   bool gather_pending_ = false;
   bool flushed_ = false;
-  Time marked_{};                  // last
-  Duration gather_for_ = kGather;  // the next marks
-  Time calm_from_{};               // a mark after this one is not part of what went on before
+  Time marked_{};                  // the last mark
+  Duration gather_for_ = kGather;  // for the next marks
+  Time calm_from_{};               // a mark after this begins a new gathering
   Backoff refusals_{kRefusedAgain};
   Backoff absences_{kMissingAgain};
   Backoff nodeless_{kNodelessAgain};
   bool kind_missing_ = false;  // as of the last answer
   Time refused_until_{};
   bool watching_ = false;
-  bool stale_ = false;  // shown_ is to be read again, whatever comes meanwhile
-  std::optional<std::string> seen_meanwhile_;  // the version of news that came during a look
+  bool stale_ = false;                         // shown_ must be read again
+  std::optional<std::string> seen_meanwhile_;  // the version that the watch showed during a look
   bool listed_ = false;                        // the object was in the list that is being read
   Timer gather_, again_;
   WorkQueue<std::string> queue_;  // of one key, for its merging and its backoff

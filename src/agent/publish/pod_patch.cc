@@ -21,8 +21,8 @@ Json DevicesCondition(const WantedPodStatus& wanted) {
 }
 
 // `wanted` as it is to be written, or nullopt when `present` says the same. The time of the
-// transition moves only with the status, as everywhere in Kubernetes, and is not compared: that a
-// state lasts is no news. A text that is there already is left out; an empty one takes it away.
+// transition moves only with the status, as everywhere in Kubernetes, and is not compared: a state
+// that lasts needs no write. A text that is already there is left out; an empty one removes it.
 std::optional<Json> ChangedCondition(const Json& present, const Json& wanted, WallTime now) {
   const bool same = std::ranges::all_of(wanted.members(), [&](const auto& member) {
     return present[member.first].AsString() == member.second.AsString();
@@ -45,7 +45,7 @@ void PutCondition(Json& status, const Json& before, const Json& wanted, WallTime
   }
 }
 
-// The same of the annotation, into the metadata.
+// The same for the annotation, in the metadata.
 void PutAnnotation(Json& metadata, const std::string& before, const std::string& wanted) {
   if (before != wanted) metadata["annotations"][kube::kDevicesAnnotation] = wanted;
 }
@@ -59,7 +59,7 @@ const Json& FindNamed(const Json& list, std::string_view member, std::string_vie
   return kNone;
 }
 
-// In the shape that the API server gives, so that both roles compare in one way.
+// In the form that the API server uses, so that both roles compare in one way.
 Json FindCondition(const kube::Pod& pod) {
   const kube::PodCondition* condition = kube::FindDevicesCondition(pod);
   if (condition == nullptr) return {};
@@ -71,7 +71,7 @@ Json FindCondition(const kube::Pod& pod) {
        {"lastTransitionTime", condition->changed ? FormatRfc3339(*condition->changed) : ""}});
 }
 
-// In the order it is given: pod_status has sorted it.
+// In the order given: pod_status has sorted them.
 Json ResourceStatusJson(const std::vector<kube::ResourceStatus>& statuses) {
   Json list(Json::Array{});
   for (const kube::ResourceStatus& status : statuses) {
@@ -87,14 +87,14 @@ Json ResourceStatusJson(const std::vector<kube::ResourceStatus>& statuses) {
   return list;
 }
 
-// Ours are the entries of claims; those of device plugins belong to whoever wrote them.
+// Entries of claims are ours; those of device plugins belong to whoever wrote them.
 void PutAllocated(Json& status, const std::vector<kube::ResourceStatus>& wanted) {
   Json list = ResourceStatusJson(wanted);
   for (const Json& entry : status["allocatedResourcesStatus"].items()) {
     if (!entry["name"].AsString().starts_with("claim:")) list.Append(entry);
   }
   auto& items = list.MutableItems();
-  // Ours and the device plugins' together, or the order would depend on who wrote first.
+  // Sorted together with the device plugins', or the order would depend on who wrote first.
   std::sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
     return a["name"].AsString() < b["name"].AsString();
   });
@@ -125,14 +125,14 @@ Json RunningStatus(const kube::Pod& pod, const kube::Container& container, WallT
                            {"state", std::move(state)}});
 }
 
-// What already ran or ended is not made to run again.
+// A container that ran or ended already is not shown as starting again.
 bool HasStarted(const Json& status) {
   return status["state"].Has("running") || status["state"].Has("terminated");
 }
 
 using Wanted = std::map<std::string, std::vector<kube::ResourceStatus>>;
 
-// The container statuses as they should be; those that `include` leaves out are not touched.
+// The container statuses as they should be; those that `include` rejects stay as they are.
 template <typename Include>
 Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& wanted,
                        bool running, WallTime now, Include include) {
@@ -141,7 +141,7 @@ Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& 
     if (!include(container.kind)) continue;
     Json status = FindNamed(present, "name", container.name);
     if (running && !HasStarted(status)) {
-      // A container that is not running yet may have devices listed already.
+      // A container that is not running yet may already list devices.
       const Json allocated = status["allocatedResourcesStatus"];
       status = RunningStatus(pod, container, now);
       if (!allocated.is_null()) status["allocatedResourcesStatus"] = allocated;
@@ -156,10 +156,10 @@ Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& 
 
 void PutRunning(Json& status, const Json& present, WallTime now) {
   const std::string& phase = present["phase"].AsString();
-  // A phase never goes back from an end.
+  // A phase never goes back from Succeeded or Failed.
   if (phase.empty() || phase == "Pending" || phase == "Unknown") status["phase"] = "Running";
   if (present["startTime"].AsString().empty()) status["startTime"] = FormatRfc3339(now);
-  // What a kubelet sets for a Pod that runs; a rollout or a Service waits for them.
+  // The conditions that a kubelet sets for a Pod that runs; a rollout or a Service waits for them.
   for (const std::string_view type :
        {"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}) {
     const Json& before = FindNamed(present["conditions"], "type", type);
@@ -188,7 +188,7 @@ std::optional<Json> Finish(const kube::Pod& pod, Json metadata, Json status) {
 // The lists of container statuses.
 constexpr std::string_view kLists[] = {"containerStatuses", "initContainerStatuses"};
 
-// The list as it is to be, with the devices of the present one: those are another writer's.
+// `list` with the devices of `present`: those are written by the findings.
 Json WithAllocated(Json list, const Json& present) {
   for (Json& status : list.MutableItems()) {
     const Json& before = FindNamed(present, "name", status["name"].AsString());
@@ -203,7 +203,7 @@ void PutRun(const Json& present, const Json& merged, const Json& run, WallTime n
   if (present["phase"] != run["phase"]) status["phase"] = run["phase"];
   if (present["startTime"].AsString().empty()) status["startTime"] = FormatRfc3339(now);
   for (const std::string_view list : kLists) {
-    if (status.Has(list)) continue;  // holds the run's already
+    if (status.Has(list)) continue;  // its entries hold the run's already
     const bool absent = merged[list].items().empty() && present[list].is_null();
     if (!absent && merged[list] != present[list]) status[list] = merged[list];
   }
@@ -213,7 +213,7 @@ void PutRun(const Json& present, const Json& merged, const Json& run, WallTime n
   }
 }
 
-// Only what the run decides: devices are compared by their own rules.
+// The containers without their devices, which are compared by their own rules.
 std::vector<kube::ContainerStatus> WithoutDevices(std::vector<kube::ContainerStatus> statuses) {
   for (kube::ContainerStatus& status : statuses) status.allocated.clear();
   return statuses;
@@ -239,7 +239,7 @@ std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& 
 bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
   // An ended Pod keeps its containers as they are; only its devices may still change.
   if (running && !HasEnded(pod)) {
-    // Ephemeral containers are nobody's here: they are counted as if they were shown.
+    // Nobody writes statuses of ephemeral containers here: they count as shown.
     const std::size_t shown = pod.statuses.size() + pod.init_statuses.size();
     const auto ephemeral =
         std::count_if(pod.containers.begin(), pod.containers.end(),
@@ -310,7 +310,7 @@ std::optional<Json> RunPatch(const Json& object, const std::optional<WantedPodSt
                              const Json& run, WallTime now) {
   const StatusOr<kube::Pod> present = kube::DecodePod(object);
   if (!present.ok()) return std::nullopt;
-  // Devices first, on the Pod as it will be: their lists belong to the containers' new statuses.
+  // Devices first, on the Pod as it will be: they become part of the containers' new statuses.
   Json merged = object;
   const bool ended = HasEnded(*present);
   for (const std::string_view list : kLists) {
@@ -325,7 +325,7 @@ std::optional<Json> RunPatch(const Json& object, const std::optional<WantedPodSt
   PutRun(object["status"], merged["status"], run, now, status);
   if (status.is_null()) return patch;
   Json whole = patch ? *std::move(patch) : Json();
-  // As of every patch of ours: it fits this very Pod, in this very version.
+  // As in every patch of ours: it fits only this Pod, in this version.
   whole["metadata"]["uid"] = pod->meta.uid;
   whole["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"];
   whole["status"] = std::move(status);

@@ -9,12 +9,12 @@
 namespace galen::agent {
 namespace {
 
-// What is published later than this after its sign was not held up by publishing: the agent or the
-// API server was away.
+// A longer delay is not measured: the agent or the API server was away, so publishing did not cause
+// it.
 constexpr Duration kMeasuredMost = std::chrono::minutes(10);
 
-// Whether an entry's name may be what the server refuses: API servers before 1.37 know none of the
-// form that extended resources have.
+// Whether the server may have refused an entry's name: API servers before 1.37 do not know the form
+// for extended resources.
 bool RefusesExtended(const Status& status, const kube::Pod& pod) {
   return status.code() == Code::kInvalidArgument && !pod.extended_claim.empty() &&
          status.message().find("allocatedResourcesStatus") != std::string::npos;
@@ -34,7 +34,7 @@ void PodPublisher::Retry() {
   leave_out_extended_ = false;
   if (left_out_.empty()) return;
   ask_again_ = edges_.loop.After(kExtendedAgain, [this] { Retry(); });
-  // The answer to one of them says it of all. A copy: a look may take it from the set.
+  // One Pod's answer decides for all. A copy: a look may remove it from the set.
   MarkDirty(ObjectKey(*left_out_.begin()));
 }
 
@@ -66,7 +66,7 @@ void PodPublisher::Forget(const ObjectKey& pod) {
 
 void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
   const kube::Pod* pod = edges_.view.FindPod(key);
-  // Gone since it was marked; a refusal that came after Forget goes here.
+  // The Pod is gone since it was marked; a refusal that came after Forget is dropped here.
   if (pod == nullptr) {
     queue_.NotRefused(key);
     return done(OkStatus());
@@ -82,7 +82,7 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     return done(OkStatus());
   }
   if (const Duration patience = options_.patience_with(*pod); patience > Duration::zero()) {
-    // An agent that stops leaves it to the next one, which may learn what is missing.
+    // When the agent stops, the next one writes the Pod, once it knows what is missing.
     if (!stopping_) queue_.MarkLater(key, patience);
     return done(OkStatus());
   }
@@ -95,7 +95,7 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     if (NeedsNoWrite(*pod, wanted)) return WriteIfNeeded(*pod, std::nullopt, done);
     return ReadThenWrite(*pod, std::move(done));
   }
-  // What a Pod once showed of devices it holds no more stays: it is how the Pod ended.
+  // A Pod keeps what it once showed of devices that it no longer holds: it is how the Pod ended.
   if (!wanted) {
     queue_.NotRefused(key);
     return done(OkStatus());
@@ -110,7 +110,7 @@ void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wa
   const Duration hold = AnnotationHoldOf(pod);
   const std::size_t news = changes_.UnpublishedOf(key);
   std::optional<Json> condition = ConditionPatch(pod, wanted, now);
-  // The condition names one device: what else is new is shown by the annotation alone.
+  // The condition names one device: only the annotation shows further changes.
   const bool enough = condition ? news <= 1 : news == 0;
   if (hold == Duration::zero() || !enough) {
     return WriteIfNeeded(pod, FindingsPatch(pod, wanted, now), std::move(done));
@@ -121,7 +121,7 @@ void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wa
 }
 
 Duration PodPublisher::AnnotationHoldOf(const kube::Pod& pod) const {
-  // A Pod that shows nothing yet, and one that starts, ends or goes, is being synced anyway.
+  // A Pod without an annotation, or one that starts or ends, is being synced by the kubelet anyway.
   if (stopping_ || pod.devices_annotation.empty() || !MayWait(pod)) return Duration::zero();
   return changes_.AnnotationHoldOf(pod.meta.key, edges_.loop.Now());
 }
@@ -143,12 +143,11 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
         }
         if (!object.ok()) return done(object.status());
         const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
-        // The name belongs to another Pod now, on the server or in our view: its own arrival marks
-        // that one.
+        // Another Pod has the name now, on the server or in our view: its own arrival marks it.
         const kube::Pod* known = edges_.view.FindPod(key);
         if (!fresh.ok() || fresh->meta.uid != uid || known == nullptr || known->meta.uid != uid)
           return done(OkStatus());
-        // The server may know already that it has ended.
+        // The server may already show that it has ended.
         KeepIfEnded(*fresh);
         NoteLeftOut(*fresh);
         WriteIfNeeded(*fresh, PatchOf(*object, *fresh), done);
@@ -174,8 +173,7 @@ void PodPublisher::WriteIfNeeded(const kube::Pod& pod, const std::optional<Json>
                                  Done done) {
   if (!patch) {
     queue_.NotRefused(pod.meta.key);
-    // It shows all already, perhaps written by an agent before this one: there is no delay to
-    // measure.
+    // It already shows all, perhaps written by an earlier agent: there is no delay to measure.
     changes_.NothingToWrite(pod.meta.key);
     return done(OkStatus());
   }
@@ -196,7 +194,7 @@ void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
                        [this, pod, annotated, written = changes_.Send(pod.meta.key),
                         extended = !leave_out_extended_, done](const StatusOr<Json>& reply) {
                          calls_.erase(pod.meta.key);
-                         // Each of those under way is refused.
+                         // Each write under way is refused in the same way.
                          if (extended && RefusesExtended(reply.status(), pod)) {
                            return LeaveOutExtended(pod, reply.status(), done);
                          }
@@ -228,7 +226,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
   queue_.NoteReply(status);
   const bool present = IsPresent(pod);
   if (!status.ok() && present) changes_.Failed(pod.meta.key);
-  // The Pod may have gone while it was written; neither way is it refused any more.
+  // The Pod may have gone during the write; in either case it is not refused any more.
   const bool gone = status.code() == Code::kNotFound;
   if (status.ok() || gone) queue_.NotRefused(pod.meta.key);
   if (gone) return done(OkStatus());
@@ -236,7 +234,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
     queue_.Refused(pod.meta.key, "Pod status refused, asked again later", status);
     return done(OkStatus());
   }
-  // The queue looks again, later and later: at the Pod as it is then, not at this patch.
+  // The queue looks at the Pod again after a growing delay, and makes a new patch.
   if (!status.ok()) return done(status);
   if (!options_.manager && present) {
     const StatusOr<kube::Pod> after = kube::DecodePod(*reply);
@@ -259,7 +257,7 @@ void PodPublisher::OnShown(const kube::Pod& pod, const Written& written) {
   if (IsPresent(pod)) changes_.OnWritten(pod.meta.key, written.changes);
   for (const auto& [id, health] : written.changes) {
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
-    // A Pod that came after the sign was not waiting for it.
+    // A Pod that was created after the sign did not wait for it.
     const bool witnessed = !pod.meta.created || health.since >= *pod.meta.created;
     if (witnessed && after_sign <= kMeasuredMost) {
       edges_.metrics.Observe(metric::kPublishSeconds, {},
@@ -292,7 +290,7 @@ std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) cons
     if (leave_out_extended_ && held.claim == pod.extended_claim) held.uses.clear();
   }
   if (!HasEnded(pod)) return WantedStatusOf(devices, options_.health_of, options_.degraded);
-  // What it says is more than what is known now, as after the journal was lost.
+  // The annotation says more than is known now, as after the journal was lost.
   if (!pod.devices_annotation.empty() && !ended_.KnowsAllOf(pod.meta.key)) return std::nullopt;
   return WantedStatusOf(
       devices, [&](const DeviceId& id) { return ended_.Of(pod.meta.key, id); }, options_.degraded);

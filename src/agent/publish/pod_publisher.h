@@ -1,7 +1,7 @@
 // Makes Pods show how their devices are. Each look (pod_write_queue.h) compares the Pod as it is
-// with what it should show, and writes only the difference, in one patch that fits only that very
-// Pod. What a storm of changes holds back is in held_changes.h, what a Pod that has ended keeps in
-// EndedFindings. Belongs to the agent's loop.
+// with what it should show, and writes only the difference, in one patch that only that Pod, by its
+// UID, accepts. What a storm of changes holds back is in held_changes.h, what a Pod that has ended
+// keeps in EndedFindings. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -23,21 +23,21 @@
 
 namespace galen::agent {
 
-// How a device was at a time, as far as it is known by now.
+// How a device was at a time, as far as is known by now.
 using HealthAt = std::function<DeviceHealth(const DeviceId&, WallTime)>;
 
 // What Pods that have ended show of their devices, as evidence: each device as it was at the Pod's
-// end, and of what is learnt later only a worse fault that happened until then. What happens after
-// the end is another Pod's. Pure.
+// end, or a worse fault that happened until then and was reported later. Faults after the end do
+// not count. Does no I/O.
 class EndedFindings {
  public:
   // The devices of a Pod that ended at `end` are like this now. To be called at once when it is
   // seen, and for each later change. `health_at` is asked about devices that changed since the end,
   // as after a restart of the agent.
-  // `is_only_its` says of a device whether no other Pod has had it since. Where `now` lies before
-  // the end the clock was set back, so that nothing learnt now can be dated: nothing is added.
-  // `set_back` is how far it was set back in all by now (ClockSteps): what is dated since such a
-  // step is taken to have happened that much later.
+  // `is_only_its` says whether no other Pod has had a device since. Where `now` lies before the end
+  // the clock was set back, so that nothing learnt now can be dated: nothing is added. `set_back`
+  // is how far it was set back in all by now (ClockSteps): what is dated since such a step is taken
+  // to have happened that much later.
   struct Clock {
     WallTime now{};
     Duration set_back{};
@@ -49,25 +49,26 @@ class EndedFindings {
   const DeviceHealth& Of(const ObjectKey& pod, const DeviceId& device) const {
     return kept_.at(pod).devices.at(device);
   }
-  // Whether something was ever reported of each of its devices until its end.
+  // Whether every device of the Pod was reported at least once before its end.
   bool KnowsAllOf(const ObjectKey& pod) const;
   void Forget(const ObjectKey& pod) { kept_.erase(pod); }
 
  private:
   struct Ended {
-    WallTime end;       // as it was given first: where no container says when, the time goes on
-    Duration set_back;  // of the clock, by the first call
-    Duration behind;    // the clock's behind the end, then
+    // as first given: if no container has a time, a later call would give a later one
+    WallTime end;
+    Duration set_back;  // of the clock, at the first call
+    Duration behind;    // how far the clock was behind the end then
     std::map<DeviceId, DeviceHealth> devices;
   };
   std::map<ObjectKey, Ended> kept_;
 };
 
-// What this agent wrote as the condition of Pods that the informer does not show yet: the time of a
-// transition is that of the server's last one, not of the one before. Pure.
+// The conditions that this agent wrote and the informer does not show yet: a transition's time must
+// follow the server's last condition. Does no I/O.
 class WrittenConditions {
  public:
-  // Conditions that an informer may be behind; past it the informer is believed.
+  // The most conditions that are remembered so; beyond it the informer is believed.
   static constexpr std::size_t kBehindMax = 16;
 
   // The Pod as the server has it, where the informer's `pod` is known to be older; nullopt: it is
@@ -80,7 +81,7 @@ class WrittenConditions {
  private:
   struct Written {
     std::string uid;
-    std::vector<kube::PodCondition> passed;  // what the informer may still show
+    std::vector<kube::PodCondition> passed;  // older conditions that the informer may still show
     kube::PodCondition present;
   };
   std::map<ObjectKey, Written> pods_;
@@ -92,15 +93,15 @@ class WrittenConditions {
 // Observer: annotation and condition, compared with the informer's Pod. A strategic merge patch for
 // pods/status that only fits the Pod of this uid: conditions merge by type there, so the kubelet's
 // stay as they are, and a service account that may only patch pods/status can write the annotation
-// with it (seen on Kubernetes 1.37). nullopt: it says it all.
+// with it (seen on Kubernetes 1.37). nullopt: it shows everything already.
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                   WallTime now);
-// The same without the annotation.
+// The same patch without the annotation.
 std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                    WallTime now);
 
-// Manager: whether the informer's Pod shows it all already, so that the server need not be asked.
-// `wanted` is nullopt for a Pod without devices.
+// Manager: whether the informer's Pod already shows everything, so that the server need not be
+// asked. `wanted` is nullopt for a Pod without devices.
 bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running);
 
 // Manager: the same, and the container statuses, which the manager owns. `object` is the Pod as
@@ -110,8 +111,8 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
                                const std::optional<WantedPodStatus>& wanted, bool running,
                                WallTime now);
 
-// Manager that runs containers: whether the informer's Pod says all of `run` (RunStatusOf) already;
-// times of transitions apart.
+// Manager that runs containers: whether the informer's Pod already shows all of `run`
+// (RunStatusOf), apart from times of transitions.
 bool SaysRun(const kube::Pod& pod, const Json& run);
 
 // Manager that runs containers: a strategic merge patch of pods/status that fits only this version
@@ -126,10 +127,11 @@ std::optional<Json> RunPatch(const Json& object, const std::optional<WantedPodSt
 // it would be overwritten.
 class PodPublisher {
  public:
-  // A server that does not know health of extended resources is asked again: its upgrade need not
-  // break our connection.
+  // How often a server that does not know health of extended resources is tried again: an upgrade
+  // need not close our connection.
   static constexpr Duration kExtendedAgain = std::chrono::minutes(10);
 
+  // What it needs of the agent; borrowed.
   struct Edges : ApiEdges {
     const NodeView& view;
     const ClaimIndex& index;
@@ -143,14 +145,15 @@ class PodPublisher {
     HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
     // How far the clock on the wall was set back in all (ClockSteps).
     std::function<Duration()> set_back = [] { return Duration::zero(); };
-    // How much longer the Pod is left as it is, since not all that it holds is known yet; an agent
+    // How much longer the Pod is left unchanged because not all its devices are known yet; an agent
     // that stops meanwhile does not write it at all.
     std::function<Duration(const kube::Pod& pod)> patience_with = [](const kube::Pod&) {
       return Duration::zero();
     };
     // Manager: whether the Pod's claims are ready, so that its containers run.
     std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };
-    // Manager that runs containers: what became of them (run_status.h); nullopt: nothing yet.
+    // Manager that runs containers: the state of the Pod's containers (run_status.h); nullopt: none
+    // yet.
     std::function<std::optional<Json>(const kube::Pod& pod)> run_of = [](const kube::Pod&) {
       return std::optional<Json>();
     };
@@ -161,31 +164,31 @@ class PodPublisher {
 
   PodPublisher(Edges edges, Options options);
 
-  // Nothing is written before this: what is not known yet must not be published as absent. Marks
-  // that came before are not kept; whoever opens marks every Pod.
+  // Nothing is written before this: unread lists must not look like missing devices. Marks that
+  // came before are not kept; whoever opens marks every Pod.
   void Open();
-  // The server may take now what it refused, after an upgrade say: one Pod of which something was
-  // left out is tried, and the others once that is taken.
+  // The server may accept now what it refused, for instance after an upgrade: one Pod with left-out
+  // entries is tried, and the others once it is accepted.
   void Retry();
-  // Has a Pod that has ended show what its devices are like now. To be called as soon as its end is
-  // known, before they change once more; nothing for any other Pod.
+  // Stores the present health of an ended Pod's devices for it to show. To be called as soon as its
+  // end is known, before they change again; does nothing for any other Pod.
   void KeepEvidence(const ObjectKey& pod);
-  // Asks for a look. Cheap; merges with one that is asked for already. While all changes of a
+  // Has the Pod looked at. Cheap; merges with a mark that is already there. While all changes of a
   // running Pod are held back, the look waits with them.
   void MarkDirty(const ObjectKey& pod);
   // A change that the Pod is to show; its delay is measured, and on_published called, when a write
   // of it arrives. A later change of the same device takes its place.
   void Expect(const ObjectKey& pod, const DeviceHealth& health);
-  // From here on nothing is held back for calm: the agent stops.
+  // Nothing is held back from here on: the agent stops.
   void Flush();
   // The Pod is gone, or another has its name: what it was to show is dropped. A write under way
   // ends by itself, and fits only the old one.
   void Forget(const ObjectKey& pod);
 
-  // Whether every Pod shows what it should, as far as we know; what waits for its turn or for the
-  // server is not idle.
+  // Whether every Pod shows what it should, as far as is known; false while a Pod waits for its
+  // turn or for the server.
   bool idle() const { return queue_.idle(); }
-  // Patches sent since the start, whatever became of them.
+  // Patches sent since the start, whatever their answer.
   std::uint64_t writes() const { return writes_; }
   // Which Pod the server refuses, and why; "" when it refuses none.
   std::string trouble() const { return queue_.trouble(); }
@@ -195,16 +198,17 @@ class PodPublisher {
 
   // One look at one Pod. The queue never runs two for the same Pod.
   void Reconcile(const ObjectKey& key, Done done);
-  // A Pod that has ended keeps how its devices are now.
+  // Stores how the devices of an ended Pod are now.
   void KeepIfEnded(const kube::Pod& pod);
   // Remembers whether the Pod's next write is without entries of extended resources.
   void NoteLeftOut(const kube::Pod& pod);
-  // Whether its devices are all that it has to show: what starts, ends, goes or, where a manager
-  // runs it, did so of its containers, waits for no storm.
+  // Whether the Pod has nothing but its devices to show. One that starts, ends or is deleted, or
+  // whose containers did where a manager runs them, is not held back in a storm.
   bool MayWait(const kube::Pod& pod) const;
-  // Observer: what the Pod lacks; the annotation of quick changes later, for its kubelet's sake.
+  // Observer: writes what the Pod lacks; in a storm the annotation later, to spare its kubelet
+  // syncs.
   void WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done);
-  // How long the annotation may wait for calm.
+  // How long the annotation may wait for the storm's end.
   Duration AnnotationHoldOf(const kube::Pod& pod) const;
   // Manager: whether nothing is to be written, and what is.
   bool NeedsNoWrite(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted) const;
@@ -220,11 +224,11 @@ class PodPublisher {
   };
   void Conclude(const kube::Pod& pod, const Written& written, const StatusOr<Json>& reply,
                 Done done);
-  // The server does not know entries of extended resources: the Pod is written without.
+  // The server does not know entries of extended resources: the Pod is written without them.
   void LeaveOutExtended(const kube::Pod& pod, const Status& status, const Done& done);
-  // It knows them: the Pods that were written without are looked at.
+  // The server knows them now: the Pods that were written without are looked at again.
   void MarkLeftOut();
-  // Whether it is still there, and not another of its name.
+  // Whether this Pod still exists, and not another one of its name.
   bool IsPresent(const kube::Pod& pod) const;
   // The write arrived: the delay of each change is measured and handed on.
   void OnShown(const kube::Pod& pod, const Written& written);
@@ -236,17 +240,17 @@ class PodPublisher {
   bool open_ = false;
   bool stopping_ = false;
   std::uint64_t writes_ = 0;
-  // The server takes no entry of an extended resource in a container's status, as before 1.37. It
-  // is left out then: with it the server would refuse all that is said of the Pod.
+  // The server takes no entry of an extended resource in a container's status, as before 1.37. Such
+  // entries are left out then: with them the server would refuse the whole write.
   bool leave_out_extended_ = false;
   bool leaving_out_logged_ = false;
   std::set<ObjectKey> left_out_;  // Pods that were written without, at most as many as the node has
   Timer ask_again_;
-  // One a Pod: the queue sees to it. A Pod may go while it is written.
+  // One call for each Pod: the queue sees to it. A Pod may go during its write.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
   HeldChanges changes_;
   EndedFindings ended_;
-  WrittenConditions conditions_;  // an observer's: a manager reads the Pod before each write
+  WrittenConditions conditions_;  // for observers only: a manager reads the Pod before each write
   PodWriteQueue queue_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::string_view kAllHealthy = "AllHealthy";
 // Room for "; and 4096 more".
 constexpr std::size_t kCountBytesMax = 16;
 
-// A name that is the only one of its kind here is enough for a person.
+// A name that is unique on this Pod is enough for a person.
 std::string NameOf(const DeviceId& id, const std::map<std::string, int>& uses_of_name) {
   return uses_of_name.at(id.device) == 1 ? id.device : ToString(id);
 }
@@ -35,8 +35,8 @@ kube::ResourceHealth ResourceOf(const HeldDevice& held, const DeviceHealth& heal
           .message = CutText(health.cause.message, kStatusMessageBytesMax)};
 }
 
-// Kubernetes refuses two resources of one id in an entry; shares of a device have one. The worst
-// counts.
+// Kubernetes refuses two resources with one id in an entry, and shares of a device have the same
+// id: the worst health counts.
 using Entries =
     std::map<std::string, std::map<std::string, std::pair<DeviceHealth, kube::ResourceHealth>>>;
 
@@ -83,7 +83,7 @@ std::string AnnotationOf(const std::vector<DeviceHealth>& findings) {
   for (const DeviceHealth& health : findings) {
     const std::string piece = PieceOf(health, uses_of_name);
     const bool last = listed + 1 == findings.size();
-    // The last piece needs no room for a count behind it.
+    // The last piece needs no room for a count after it.
     const std::size_t room = kAnnotationBytesMax - (last ? 0 : kCountBytesMax);
     if (text.size() + 2 + piece.size() > room) break;
     text += (listed++ == 0 ? "" : "; ") + piece;
@@ -107,7 +107,7 @@ std::string_view KubernetesHealth(HealthState state, DegradedAs degraded) {
 }
 
 WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedAs degraded) {
-  // The first that Kubernetes sees with this health: findings come worst first.
+  // The first device with this health in Kubernetes' terms: findings come worst first.
   const auto worst_as = [&](std::string_view health) {
     return std::find_if(findings.begin(), findings.end(), [&](const DeviceHealth& finding) {
       return KubernetesHealth(finding.state, degraded) == health;

@@ -15,13 +15,13 @@
 
 namespace galen::agent {
 
-// What Kubernetes, which knows no Degraded, is shown of a degraded device.
+// How a degraded device is shown to Kubernetes, which has no Degraded.
 enum class DegradedAs { kHealthy, kUnhealthy };
 
 // The present health of a device; answers for any id, as HealthKeeper does.
 using HealthOf = std::function<DeviceHealth(const DeviceId& device)>;
 
-// Our own bound: Kubernetes takes far more, a person does not read it.
+// Our own bound: Kubernetes allows far more, but a person would not read it.
 inline constexpr std::size_t kAnnotationBytesMax = 1024;
 // ResourceHealth.message and a condition's message, by Kubernetes' validation.
 inline constexpr std::size_t kStatusMessageBytesMax = 1024;

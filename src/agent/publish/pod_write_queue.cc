@@ -10,7 +10,7 @@
 namespace galen::agent {
 namespace {
 
-// A refusal without the Pod that it names, so that many Pods refused alike have one reason.
+// A refusal's text without the Pod's name, so that equal refusals of many Pods have one reason.
 std::string ReasonOf(const Status& status, const ObjectKey& pod) {
   std::string reason = status.message();
   for (const std::string& name : {pod.name, pod.ns}) {
@@ -39,7 +39,7 @@ void PodWriteQueue::MarkLater(const ObjectKey& pod, Duration delay) {
 }
 
 void PodWriteQueue::Flush() {
-  // Without their timers: who waits for the server is put there again by its look.
+  // Their timers are dropped: a Pod that must wait for the server gets a new one at its look.
   for (const auto& [pod, timer] : std::exchange(later_, {})) queue_.MarkDirty(pod);
 }
 
@@ -70,7 +70,7 @@ Duration PodWriteQueue::TakeTurn(const ObjectKey& pod) {
   return wait;
 }
 
-// A line for each reason: a right that was taken away refuses every Pod, again and again.
+// One line of the log for each reason: a revoked right refuses every Pod, again and again.
 void PodWriteQueue::Refused(const ObjectKey& pod, const std::string& what, const Status& status) {
   if (refusals_logged_.First(ReasonOf(status, pod))) {
     edges_.log.Error(what, {{"pod", ToString(pod)}, {"error", status.message()}});

@@ -22,7 +22,7 @@ std::optional<kube::Pod> WrittenConditions::Newer(const kube::Pod& pod) {
       written.uid == pod.meta.uid &&
       std::ranges::find(written.passed, DevicesConditionOf(pod)) != written.passed.end();
   if (!behind) {
-    // It shows what was written, or what somebody else wrote after it.
+    // The informer shows what was written, or what somebody else wrote after it.
     pods_.erase(it);
     return std::nullopt;
   }

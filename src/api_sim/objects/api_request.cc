@@ -82,7 +82,7 @@ bool ApiRequest::Flag(std::string_view parameter) const {
 std::string ApiRequest::manager() const {
   const std::string& named = Param("fieldManager");
   if (!named.empty()) return named;
-  // As client-go does for writers that do not name themselves.
+  // client-go does the same for writers without a field manager.
   const std::string first = user_agent.substr(0, user_agent.find_first_of("/ "));
   return first.empty() ? "unknown" : first;
 }

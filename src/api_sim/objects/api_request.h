@@ -12,7 +12,7 @@
 
 namespace galen::api_sim {
 
-// A request with its parts named. Members that do not apply are empty; reading it never fails.
+// A request split into its parts. Members that do not apply are empty; reading it never fails.
 struct ApiRequest {
   // Upper case, as sent: "GET", "POST", "PUT", "PATCH", "DELETE".
   std::string method;
@@ -43,7 +43,7 @@ struct ApiRequest {
   std::string manager() const;
 };
 
-// REQUIRES: nothing; a path that makes no sense is simply no resource.
+// Accepts any path; one that fits no pattern is not a resource.
 ApiRequest ReadApiRequest(const net::HttpRequest& request);
 
 }  // namespace galen::api_sim

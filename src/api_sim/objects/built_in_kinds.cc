@@ -11,7 +11,7 @@ namespace {
 const Column kName{.name = "Name", .format = "name", .path = ".metadata.name"};
 const Column kAge{.name = "Age", .type = "date", .path = ".metadata.creationTimestamp"};
 
-// A column that code makes from the object, see table.cc.
+// A column that code computes from the object, see table.cc.
 Column Made(std::string name, int priority = 0, std::string type = "string") {
   return {.name = std::move(name), .type = std::move(type), .priority = priority};
 }
@@ -21,7 +21,7 @@ Column At(std::string name, std::string path) {
   return {.name = std::move(name), .path = std::move(path)};
 }
 
-// What most kinds have in common; the rest is filled in by the caller.
+// The common part of most kinds; the caller fills in the rest.
 Kind Row(const kube::Resource& resource, std::string singular, std::vector<std::string> short_names,
          std::vector<Column> columns) {
   Kind kind{.resource = resource,
@@ -42,8 +42,8 @@ Kind PodKind() {
                    Made("Node", 1), Made("Nominated Node", 1), Made("Readiness Gates", 1)});
   // `kubectl get all` shows Pods.
   kind.categories = {"all"};
-  // How a scheduler gives a Pod its node, how an eviction asks the budgets first, and how
-  // `kubectl debug` puts a container into a Pod that runs.
+  // Bind a Pod to its node, evict it as disruption budgets allow, and add a container to a running
+  // Pod (`kubectl debug`).
   kind.subresources = {"binding", "ephemeralcontainers", "eviction"};
   kind.selectable_fields = {
       "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",      "spec.hostNetwork",

@@ -1,7 +1,7 @@
 // Tested by type_notation_test.cc and tests/contract/object_test.cc.
 // The fields of the built-in kinds, as Kubernetes 1.37 has them: name, type, how lists merge, and
-// defaults. The notation is that of type_notation.h. What is not named here is unknown to the API:
-// it is dropped, or refused when the client asked for strict validation.
+// defaults. The notation is that of type_notation.h. Other fields are unknown to the API: they are
+// dropped, or refused when the client asked for strict validation.
 #include "api_sim/objects/built_in_types.h"
 
 #include <map>

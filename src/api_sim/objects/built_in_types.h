@@ -31,8 +31,7 @@ class TypeNotation {
   // The texts count as one; types may be used before they are named.
   explicit TypeNotation(std::initializer_list<std::string_view> texts);
 
-  // The schema of `type` with apiVersion and kind added. Works through all types below it each
-  // time.
+  // The schema of `type` with apiVersion and kind added. Walks all types below it at each call.
   Json SchemaOfKind(std::string_view type) const;
 
  private:

@@ -14,7 +14,7 @@
 namespace galen::api_sim {
 namespace {
 
-// ASCII only: kinds hold nothing else.
+// ASCII only, which suffices for kinds.
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -35,8 +35,8 @@ std::vector<std::string> Strings(const Json& list) {
   return strings;
 }
 
-// A definition in such a group would take a built-in kind's place, and with the definition all its
-// objects would go.
+// A definition in such a group would replace a built-in kind; deleting the definition would then
+// remove the kind with all its objects.
 bool IsBuiltInGroup(const std::string& group) {
   static const std::set<std::string> kGroups = [] {
     std::set<std::string> groups;
@@ -66,7 +66,8 @@ void CheckPatterns(const Json& schema, const std::string& path, Faults& faults) 
 }
 
 void CheckVersions(const Json& spec, Faults& faults) {
-  // More or less than one is a fault of the list, reported after the faults of its items.
+  // Exactly one version must be stored; this fault of the list is reported after the faults of its
+  // items.
   int stored = 0;
   const Json& versions = spec["versions"];
   for (std::size_t i = 0; i < versions.items().size(); ++i) {
@@ -91,7 +92,7 @@ void CheckVersions(const Json& spec, Faults& faults) {
                                 "must have exactly one version marked as storage version"));
 }
 
-// The version's schema, with apiVersion, kind and metadata as every object has them.
+// The version's schema, with the apiVersion, kind and metadata of every object.
 Json WholeSchema(const Json& version) {
   Json schema = version["schema"]["openAPIV3Schema"];
   const Json any_kind = BuiltInSchema("CustomResourceDefinition");
@@ -147,7 +148,7 @@ void PrepareDefinition(Json& definition, WallTime now) {
                          Condition("Established", "InitialNamesAccepted",
                                    "the initial names have been accepted", now)});
   }
-  // Versions ever stored are remembered, also when another becomes the stored one.
+  // All versions that were ever stored are listed, also after another becomes the stored one.
   for (const Json& version : std::as_const(spec)["versions"].items()) {
     if (!version["storage"].AsBool()) continue;
     Json& stored = status["storedVersions"];

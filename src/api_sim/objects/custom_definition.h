@@ -11,12 +11,12 @@
 
 namespace galen::api_sim {
 
-// Fills in names and conversion, and the status that says what is accepted. A definition is
-// established in the moment it is written: names never clash here, for the last writer of a plural
-// wins. Idempotent, so it runs on every write.
+// Fills in names and conversion, and the status with the accepted names. A definition is
+// established as soon as it is written: names never conflict here, since the last writer of a
+// plural wins. Idempotent, so it runs on every write.
 void PrepareDefinition(Json& definition, WallTime now);
-// What must hold: group, plural, kind, scope, a name of "PLURAL.GROUP", a structural schema for
-// each version, patterns that compile, and exactly one stored version. REQUIRES: it was prepared.
+// Checks group, plural, kind, scope, a name of "PLURAL.GROUP", a structural schema for each
+// version, patterns that compile, and exactly one stored version. REQUIRES: it was prepared.
 Faults CheckDefinition(const Json& definition);
 
 // One kind for each served version, in their order. REQUIRES: an accepted definition.

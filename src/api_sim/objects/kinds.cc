@@ -31,7 +31,7 @@ KindRef KindTable::FindCollection(std::string_view collection) const {
   if (slash == std::string_view::npos) return nullptr;
   const std::string group(collection.substr(0, slash));
   const std::string plural(collection.substr(slash + 1));
-  // Versions are the last part of the key, so all of a resource stand together.
+  // The version is the last part of the key, so all versions of a resource are adjacent.
   const auto it = kinds_.lower_bound(Key{group, plural, ""});
   if (it == kinds_.end() || it->second->collection() != collection) return nullptr;
   return it->second;

@@ -26,7 +26,7 @@ struct Column {
   std::string path = {};  // JSONPath into the object: ".spec.driver"; "" = made by code
 };
 
-// One kind in one version: how it is named, what it serves and which rules hold for its objects.
+// One kind in one version: its names, what it serves and its objects' rules.
 struct Kind {
   kube::Resource resource;
   std::string singular;
@@ -34,10 +34,10 @@ struct Kind {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   std::vector<std::string> subresources;       // beside "status"
-  std::vector<std::string> selectable_fields;  // beside metadata.name and metadata.namespace
+  std::vector<std::string> selectable_fields;  // besides metadata.name and metadata.namespace
   std::vector<Column> columns;                 // all of them, in order
   bool has_status = false;                     // status is written by its subresource only
-  // metadata.generation counts changes of what is neither metadata nor status.
+  // Whether metadata.generation counts changes outside metadata and status.
   bool counts_generations = false;
   // Set for a kind of a CustomResourceDefinition, which is not built in.
   bool custom = false;
@@ -45,17 +45,17 @@ struct Kind {
   bool put_creates = false;              // PUT of a missing object creates it
   Json schema = {};                      // structural, of the whole object; null: none is known
 
-  // Where its objects are stored, "GROUP/PLURAL": the same for all versions of a resource.
+  // The collection of its objects, "GROUP/PLURAL": the same for all versions of a resource.
   std::string collection() const { return resource.group + "/" + resource.plural; }
-  // What a refusal about an object of this kind names.
+  // The subject of a refusal about an object of this kind.
   Subject subject(std::string_view name = "") const {
     return {resource.group, resource.plural, resource.kind, std::string(name)};
   }
 };
-// Shared because requests and watches under way keep the kind they began with.
+// Shared because requests and watches under way keep the kind that they began with.
 using KindRef = std::shared_ptr<const Kind>;
 
-// Which kinds there are now. Few and read often; changed only when a definition is.
+// The present kinds. Few and read often; changed only when a definition is.
 class KindTable {
  public:
   // With the built-in kinds.
@@ -63,10 +63,10 @@ class KindTable {
 
   // Adds it, or replaces the kind of the same group, version and plural.
   void Put(Kind kind);
-  // Forgets all versions of it. Nothing happens when there are none; its objects are not touched.
+  // Removes all versions of the kind. Nothing happens when there are none; its objects stay.
   void Remove(std::string_view group, std::string_view plural);
 
-  // Null: it is not served.
+  // Null when it is not served.
   KindRef Find(std::string_view group, std::string_view version, std::string_view plural) const;
   // Some version of the kind stored there; null: none.
   KindRef FindCollection(std::string_view collection) const;

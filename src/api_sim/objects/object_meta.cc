@@ -9,7 +9,7 @@
 namespace galen::api_sim {
 namespace {
 
-// generateName is among them: it records how the name came about and cannot change afterwards.
+// Includes generateName: it records the name's origin and cannot change afterwards.
 constexpr const char* kSystemFields[] = {
     "uid",      "creationTimestamp",          "generation",   "deletionTimestamp",
     "selfLink", "deletionGracePeriodSeconds", "generateName", "resourceVersion"};
@@ -88,7 +88,8 @@ void CheckOwners(const Json& meta, Faults& faults) {
   }
 }
 
-// Equal but for some members; compares in place, for objects are large and writes are many.
+// Whether both are equal except for some members; compares in place, since objects are large and
+// writes frequent.
 bool IsEqualBut(const Json& a, const Json& b, std::initializer_list<std::string_view> ignored) {
   const auto counts = [&ignored](const std::string& name) {
     return std::find(ignored.begin(), ignored.end(), name) == ignored.end();
@@ -100,7 +101,7 @@ bool IsEqualBut(const Json& a, const Json& b, std::initializer_list<std::string_
       return same != nullptr && *same == member.second;
     });
   };
-  // Same number of members that count, and every one of `a` in `b`: equal.
+  // Equal: the same number of compared members, and each one of `a` in `b`.
   const auto size = [&counts](const Json& one) {
     return std::count_if(one.members().begin(), one.members().end(),
                          [&counts](const auto& member) { return counts(member.first); });

@@ -1,4 +1,4 @@
-// An object's metadata: what clients may say, and what only the API says. Pure functions.
+// An object's metadata: what clients may set, and what only the API sets. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace galen::api_sim {
 
 // metadata.namespace ("" for cluster-scoped objects) and metadata.name.
 ObjectKey KeyOf(const Json& object);
-// metadata.resourceVersion as a number, which it always is here; 0 when there is none.
+// metadata.resourceVersion as a number; 0 when there is none.
 std::uint64_t ResourceVersionOf(const Json& object);
 
 // Faults of name (a DNS label for namespaces, a subdomain for the rest), labels, annotations and
 // their size, finalizers and owner references.
 Faults CheckMeta(const Kind& kind, const Json& object);
 
-// Gives a new object its uid, creationTimestamp and generation, and a name from generateName where
-// it has none; forgets what a client may not set. Repeating makes another uid and, once the name is
+// Sets a new object's uid, creationTimestamp and generation, and a name from generateName if it has
+// none; drops fields that a client may not set. Repeating makes another uid and, once the name is
 // "", another name.
 void StampNew(const Kind& kind, Json& object, Random& random, WallTime now);
 
-// Puts uid, times, generation and the like of `before` into `after`, whatever a client sent: such
+// Copies uid, times, generation and the like from `before` to `after`, whatever a client sent: such
 // fields are not refused but ignored, as upstream does.
 void KeepSystemMeta(const Json& before, Json& after);
 
@@ -34,7 +34,7 @@ void KeepSystemMeta(const Json& before, Json& after);
 // its own, status) differs; only for kinds that count.
 void CountGeneration(const Kind& kind, const Json& before, Json& after);
 
-// Equal but for resourceVersion and managedFields: writing it would change nothing.
+// Equal except for resourceVersion and managedFields: writing it would change nothing.
 bool IsSameObject(const Json& a, const Json& b);
 
 // TotalAnnotationSizeLimitB of k8s.io/apimachinery: keys and values together, 422 beyond it.

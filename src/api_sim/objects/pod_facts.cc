@@ -28,7 +28,7 @@ bool HasPodEnded(const Json& pod) {
 
 bool IsPodDone(const Json& pod) {
   if (HasPodEnded(pod)) return true;
-  // On a node, a deleted Pod may still run until the node says otherwise.
+  // A deleted Pod that has a node may still run until the node reports its end.
   return IsBeingDeleted(pod) && pod["spec"]["nodeName"].AsString().empty();
 }
 
@@ -42,7 +42,7 @@ std::vector<PodClaimFacts> PodClaims(const Json& pod) {
     if (!named.empty()) facts.object_name = named;
     const Json& status = ClaimStatusOf(pod, facts.name);
     const std::string& made = status["resourceClaimName"].AsString();
-    // The status wins: it names what was made for this very Pod.
+    // The status wins: it names the claim that was made for this Pod.
     if (!made.empty()) facts.object_name = made;
     facts.not_needed = !status.is_null() && made.empty() && facts.from_template();
     claims.push_back(std::move(facts));

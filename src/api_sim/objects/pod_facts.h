@@ -17,13 +17,13 @@ namespace galen::api_sim {
 const std::string& UidOf(const Json& object);
 bool IsBeingDeleted(const Json& object);
 
-// Whether it ran and never will again: its phase is Succeeded or Failed.
+// Whether the Pod ran and never will again: its phase is Succeeded or Failed.
 bool HasPodEnded(const Json& pod);
 
-// Whether it holds no devices any more: it ended, or was deleted before it got a node.
+// Whether the Pod holds no devices any more: it ended, or was deleted before it got a node.
 bool IsPodDone(const Json& pod);
 
-// An entry of spec.resourceClaims, together with what the Pod's status says of it.
+// An entry of spec.resourceClaims, together with the Pod's status for it.
 struct PodClaimFacts {
   std::string name;           // pod-local
   std::string template_name;  // "" when the Pod names a claim itself
@@ -44,12 +44,12 @@ bool HasFinalizer(const Json& object, std::string_view finalizer);
 // Pods in status.reservedFor; holders of other kinds are left out.
 std::vector<PodRef> Holders(const Json& claim);
 
-// Whether a kubelet lets the Pod use the claim: it is reserved for its uid, or for the PodGroup
-// that the Pod is in (KEP-5729), which a Pod knows by name only.
+// Whether a kubelet would let the Pod use the claim: it is reserved for its uid, or for the
+// PodGroup that the Pod is in (KEP-5729), which a Pod knows by name only.
 bool IsReservedForPodOrItsGroup(const Json& claim, const Json& pod);
 
-// The finalizer on a claim that holds devices, and the annotation by which a generated claim says
-// for which entry of its Pod it was made. Names of resource.k8s.io.
+// The finalizer on a claim that holds devices, and the annotation on a generated claim that names
+// the entry of its Pod. Names of resource.k8s.io.
 inline constexpr std::string_view kDeleteProtection = "resource.kubernetes.io/delete-protection";
 inline constexpr std::string_view kPodClaimName = "resource.kubernetes.io/pod-claim-name";
 

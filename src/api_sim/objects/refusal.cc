@@ -10,7 +10,7 @@ std::string QualifiedResource(const Subject& subject) {
   return subject.group.empty() ? subject.plural : subject.plural + "." + subject.group;
 }
 
-// "kind" is the plural in most refusals, as the real server has it.
+// "kind" is the plural in most refusals, as in the real server's.
 Json DetailsOf(const Subject& subject, const std::string& kind) {
   Json details = Json::MakeObject({});
   if (!subject.name.empty()) details["name"] = subject.name;
@@ -19,9 +19,9 @@ Json DetailsOf(const Subject& subject, const std::string& kind) {
   return details;
 }
 
-// What a fault shows of a bad value: strings in quotes, the rest as JSON.
+// A bad value as a fault shows it: strings in quotes, the rest as JSON.
 std::string Shown(const Json& value) {
-  constexpr std::size_t kShownBytesMax = 200;  // a whole object in a message helps nobody
+  constexpr std::size_t kShownBytesMax = 200;  // a whole object would make the message unreadable
   std::string text = value.Dump();
   return text.size() <= kShownBytesMax ? text : text.substr(0, kShownBytesMax) + "...";
 }

@@ -1,5 +1,5 @@
-// A request that the API refuses, as Kubernetes puts it: a metav1.Status with code, reason, message
-// and details. Values; free of threads.
+// A refusal of the API in Kubernetes' form: a metav1.Status with code, reason, message and details.
+// Values; free of threads.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace galen::api_sim {
 
-// What a client gets instead of an answer: `code` is the HTTP status, `reason` one of
-// metav1.StatusReason by which clients decide, `message` for people.
+// A client's error answer: `code` is the HTTP status, `reason` one of metav1.StatusReason, on which
+// programs act, `message` is for people.
 struct Refusal {
   int code = 500;
   std::string reason;
@@ -24,12 +24,12 @@ struct Refusal {
   bool operator==(const Refusal&) const = default;
 };
 
-// The body that goes out: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",…}
+// The response body: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",…}
 Json ToStatusObject(const Refusal& refusal);
 
-// A value, or the refusal; works with ASSIGN_OR_RETURN as StatusOr does. Not a StatusOr because
-// clients must get Kubernetes' reasons and details, which our codes do not carry. Reading the value
-// of a refusal crashes.
+// A value, or the refusal; works with ASSIGN_OR_RETURN as StatusOr does. Not a StatusOr, since
+// clients need Kubernetes' reasons and details, which our codes lack. Reading the value of a
+// refusal crashes.
 template <typename T>
 class [[nodiscard]] Outcome {
  public:
@@ -51,7 +51,7 @@ class [[nodiscard]] Outcome {
   std::optional<T> value_;
 };
 
-// What a refusal is about: "pods" of group "", kind "Pod", and an object's name or "".
+// The subject of a refusal: "pods" of group "", kind "Pod", and an object's name or "".
 struct Subject {
   std::string group;
   std::string plural;
@@ -59,20 +59,20 @@ struct Subject {
   std::string name;
 };
 
-// 404, with the message that client-go and kubectl know.
+// 404, with the message that client-go and kubectl recognise.
 Refusal NotFoundRefusal(const Subject& subject);
 // 409 with reason AlreadyExists.
 Refusal AlreadyExistsRefusal(const Subject& subject);
 // 409 with reason Conflict: another writer changed the object in between, or a precondition does
 // not hold. Clients read anew and try again.
 Refusal ConflictRefusal(const Subject& subject, std::string_view why);
-// 403: rights, or a rule that holds for everybody.
+// 403: missing rights, or a rule that holds for everybody.
 Refusal ForbiddenRefusal(const Subject& subject, std::string_view why);
-// 400: the request makes no sense, whatever is stored.
+// 400: the request is invalid, whatever is stored.
 Refusal BadRequest(std::string message);
-// 410: what was asked for is further back than the history. Clients list anew.
+// 410: the requested version is older than the history. Clients list anew.
 Refusal ExpiredRefusal(std::string message);
-// Any other, without details.
+// Any other refusal, without details.
 Refusal PlainRefusal(int code, std::string reason, std::string message);
 // The message of a conflict of versions, exactly upstream's OptimisticLockErrorMsg.
 inline constexpr std::string_view kObjectModified =

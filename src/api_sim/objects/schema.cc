@@ -53,7 +53,7 @@ void CheckString(const Json& schema, const Json& value, const std::string& path,
   const std::int64_t length = LengthOf(value.AsString());
   const Json& most = schema["maxLength"];
   if (most.is_int() && length > most.AsInt()) {
-    // The message has bytes though code points are counted: as a real API server has it.
+    // Lengths count code points, but the message says bytes, as a real API server's does.
     faults.push_back(TooLongFault(path, static_cast<std::size_t>(most.AsInt())));
   }
   if (length < schema["minLength"].AsInt()) {
@@ -152,7 +152,7 @@ void ApplyDefaults(const Json& schema, Json& value) {
   for (const auto& [name, inner] : schema["properties"].members()) {
     const Json* fallback = inner.Find("default");
     const Json* present = value.Find(name);
-    // A default stands in for what was not said; its own members get theirs below.
+    // A default replaces an absent value; its own members get their defaults below.
     const bool absent = present == nullptr || (present->is_null() && !inner["nullable"].AsBool());
     if (absent && fallback != nullptr) value[name] = *fallback;
     if (value.Has(name)) ApplyDefaults(inner, value[name]);
@@ -176,7 +176,7 @@ std::vector<std::string> Prune(const Json& schema, Json& value, const std::strin
   }
   if (!value.is_object()) return dropped;
   const Json& rest = schema["additionalProperties"];
-  // Unknown members of an open object stay; those that are known are pruned inside all the same.
+  // Unknown members of an open object stay; known ones are pruned inside.
   const bool open = IsOpen(schema) || rest.is_object() || rest.AsBool();
   for (auto it = value.MutableMembers().begin(); it != value.MutableMembers().end();) {
     const Json* inner = schema["properties"].Find(it->first);

@@ -11,17 +11,17 @@
 
 namespace galen::api_sim {
 
-// Fills in the defaults of absent fields, inside what is there: an object that is absent itself is
-// not made for its members' sake. A null counts as absent unless the schema allows null. Repeating
-// changes nothing.
+// Fills in the defaults of absent fields, inside present objects only: an absent object is not
+// created for its members' defaults. A null counts as absent unless the schema allows null.
+// Repeating changes nothing.
 void ApplyDefaults(const Json& schema, Json& value);
 
-// Drops the fields that the schema does not know, and gives their paths, below `path`. A schema
-// with x-kubernetes-preserve-unknown-fields keeps them.
+// Drops fields that the schema does not know, and returns their paths, below `path`. A schema with
+// x-kubernetes-preserve-unknown-fields keeps them.
 std::vector<std::string> Prune(const Json& schema, Json& value, const std::string& path = "");
 
 // Types, required, enum, limits, patterns, points in time, unique sets and map keys. Every fault is
-// reported, but nothing below a value of the wrong type. `path` is where `value` stands.
+// reported, but nothing below a value of the wrong type. `path` is the path of `value`.
 Faults ValidateSchema(const Json& schema, const Json& value, const std::string& path = "");
 
 // What identifies an item of a set or map list, or null for other lists: the item itself, or an
@@ -34,8 +34,9 @@ Json ListItemIdentity(const Json& list_schema, const Json& item);
 void DropNulls(Json& value);
 
 // Takes empty lists, and empty maps of data such as labels, out of an object of a built-in kind:
-// Go's encoder does not write them (omitempty), so nobody ever reads them back. Empty structures
-// such as a selector stay, since they say something; what the schema leaves open is not looked at.
+// Go's encoder does not write them (omitempty), so clients never read them back. Empty structures
+// such as a selector stay, since they have a meaning; parts that the schema leaves open are not
+// examined.
 void DropEmpty(const Json& schema, Json& value);
 
 // A path one deeper: "spec" + "a" → "spec.a"; list items are "spec[3]".

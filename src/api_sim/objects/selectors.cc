@@ -20,8 +20,8 @@ std::optional<std::int64_t> ToInteger(std::string_view text) {
   return value;
 }
 
-// At commas that are not inside parentheses; an open one lets the last term run to the end, which
-// the term's parser then refuses.
+// At commas that are not inside parentheses; an unclosed one makes the last term run to the end,
+// and its parser refuses it.
 std::vector<std::string_view> SplitTerms(std::string_view text) {
   std::vector<std::string_view> terms;
   int depth = 0;
@@ -71,7 +71,7 @@ std::optional<Requirement> ParseComparison(std::string_view term) {
   if (at == std::string_view::npos || at == 0) return std::nullopt;
   std::string_view sign = term.substr(at, 1);
   if (term.substr(at, 2) == "==" || term.substr(at, 2) == "!=") sign = term.substr(at, 2);
-  // "!key" asks for absence and compares nothing.
+  // "!key" is handled elsewhere: it compares nothing.
   if (sign == "!") return std::nullopt;
   Requirement requirement{std::string(Trimmed(term.substr(0, at))),
                           Operator::kIn,
@@ -83,7 +83,7 @@ std::optional<Requirement> ParseComparison(std::string_view term) {
 }
 
 std::optional<Requirement> ParseLabelTerm(std::string_view term) {
-  // Sets first: their values could hold signs of comparison.
+  // Sets first: their values may contain comparison signs.
   if (std::optional<Requirement> set = ParseSetTerm(term)) return set;
   if (std::optional<Requirement> comparison = ParseComparison(term)) return comparison;
   if (!term.empty() && term.front() == '!')
@@ -122,7 +122,7 @@ std::string FieldText(const Json& object, std::string_view path) {
 }
 
 std::string TextOf(const Json& object, const std::string& field) {
-  // An Event says who reported it in one of two places.
+  // An Event names its reporter in one of two places.
   if (field == "source") return FieldText(object, "source.component");
   const std::string text = FieldText(object, field);
   // Fields that are booleans in Go have no absent state.

@@ -1,4 +1,4 @@
-// Which objects a list or watch is about: label and field selectors. Values; free of threads.
+// Selects the objects of a list or watch: label and field selectors. Values; free of threads.
 #pragma once
 
 #include <string>
@@ -13,19 +13,20 @@ namespace galen::api_sim {
 // One condition on a label or a field. `values` is empty for kExists and kAbsent, one value for the
 // comparisons and for "=" and "!=", any number for "in" and "notin".
 struct Requirement {
+  // How the value is compared.
   enum class Operator { kExists, kAbsent, kIn, kNotIn, kGreater, kLess };
   std::string key;
   Operator op = Operator::kExists;
   std::vector<std::string> values;
 
   // `value` is null when there is no such label: kNotIn and kAbsent hold then, the others do not.
-  // kGreater and kLess compare integers, and hold for no text that is none.
+  // kGreater and kLess compare integers, and never hold for other texts.
   bool Holds(const std::string* value) const;
   bool operator==(const Requirement&) const = default;
 };
 
-// Kubernetes' label selectors: "app=train,tier in (a,b),!old,gen>3". "" selects everything. Refusal
-// 400 when it makes no sense.
+// Kubernetes' label selectors: "app=train,tier in (a,b),!old,gen>3". "" selects everything. 400
+// when it is invalid.
 Outcome<std::vector<Requirement>> ParseLabelSelector(std::string_view text);
 // "spec.nodeName=node-7,status.phase!=Failed": equality only. "" selects everything; 400 otherwise.
 Outcome<std::vector<Requirement>> ParseFieldSelector(std::string_view text);

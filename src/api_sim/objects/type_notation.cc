@@ -26,7 +26,7 @@ Json DefaultOf(std::string_view text) {
 Json ListSchema(Json items, std::string_view keys) {
   Json list = Json::MakeObject({{"type", "array"}, {"items", std::move(items)}});
   list["x-kubernetes-list-type"] = keys.empty() ? "atomic" : "map";
-  // None for a list that is replaced whole.
+  // Empty for a list that is replaced whole.
   for (const std::string_view key : Split(keys, ','))
     list["x-kubernetes-list-map-keys"].Append(key);
   return list;
@@ -38,7 +38,7 @@ TypeNotation::TypeNotation(std::initializer_list<std::string_view> texts) {
   std::string type;
   for (const std::string_view text : texts) {
     for (const std::string_view line : Split(text, '\n')) {
-      // A line that is indented goes on with the type before it.
+      // An indented line continues the type before it.
       if (line.front() == ' ') {
         fields_[type] += line;
         continue;
@@ -75,7 +75,7 @@ Json TypeNotation::FieldSchema(std::string_view spelling) const {
   const std::size_t equals = spelling.find('=');
   std::string_view type = spelling.substr(0, equals);
   if (!type.empty() && type.front() == ':') type.remove_prefix(1);
-  // What follows the type says how it merges; without a type it is a string.
+  // The part after the type says how it merges; without a type the field is a string.
   const std::size_t end = type.find_first_of("@[{");
   Json schema = ValueSchema(end == 0 || type.empty() ? "string" : type.substr(0, end));
   std::string_view rest = end == std::string_view::npos ? std::string_view() : type.substr(end);

@@ -42,7 +42,7 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
     pointer.push_back(std::move(name).value());
     text.remove_prefix(token.size());
   }
-  // Nothing that deep can exist, and what cannot be deep cannot overflow our stack.
+  // No object is that deep, and a bounded depth cannot overflow the stack.
   if (pointer.size() > static_cast<std::size_t>(Json::kDepthMax)) {
     return InvalidArgument("pointer has {} tokens, at most {} make sense", pointer.size(),
                            Json::kDepthMax);
@@ -67,7 +67,7 @@ StatusOr<std::size_t> ParseIndex(const std::string& token, std::size_t size) {
 }
 
 StatusOr<Json*> Child(Json& parent, const std::string& token) {
-  // An object may have a member called "0": its kind decides what a token means, not its look.
+  // An object may have a member called "0": the parent's kind decides what a token means.
   if (parent.is_object()) {
     const auto it = parent.MutableMembers().find(token);
     if (it == parent.MutableMembers().end()) {
@@ -75,7 +75,8 @@ StatusOr<Json*> Child(Json& parent, const std::string& token) {
     }
     return &it->second;
   }
-  if (!parent.is_array()) return FailedPrecondition("\"{}\" is sought in a plain value", token);
+  if (!parent.is_array())
+    return FailedPrecondition("\"{}\" is sought in a value that is no object or list", token);
   ASSIGN_OR_RETURN(const std::size_t index, ParseIndex(token, parent.items().size()));
   return &parent.MutableItems()[index];
 }
@@ -154,7 +155,7 @@ Status JsonPatcher::Dispatch(const std::string& op, const Pointer& path, const J
 }
 
 Status JsonPatcher::Add(const Pointer& path, Json value) {
-  // What Json::Parse would refuse must not come about by patching either.
+  // A patch must not create what Json::Parse would refuse.
   if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax) {
     return InvalidArgument("the object would be more than {} levels deep", Json::kDepthMax);
   }
@@ -167,7 +168,7 @@ Status JsonPatcher::Add(const Pointer& path, Json value) {
     parent->MutableMembers().insert_or_assign(path.back(), std::move(value));
     return OkStatus();
   }
-  if (!parent->is_array()) return FailedPrecondition("its parent is a plain value");
+  if (!parent->is_array()) return FailedPrecondition("its parent is no object or list");
   Json::Array& items = parent->MutableItems();
   std::size_t index = items.size();
   // "-" is the place after the last item (RFC 6902, section 4.1).
@@ -191,7 +192,7 @@ Status JsonPatcher::Remove(const Pointer& path) {
 }
 
 Status JsonPatcher::Replace(const Pointer& path, const Json& value) {
-  // Unlike add: what is replaced must be there.
+  // Unlike add: the replaced value must exist.
   ASSIGN_OR_RETURN(Json* const target, Find(document_, path, path.size()));
   if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax)
     return InvalidArgument("the object would be more than {} levels deep", Json::kDepthMax);
@@ -202,7 +203,7 @@ Status JsonPatcher::Replace(const Pointer& path, const Json& value) {
 Status JsonPatcher::MoveOrCopy(bool move, const Pointer& path, const Json& operation) {
   if (!operation["from"].is_string()) return InvalidArgument("\"from\" is missing");
   ASSIGN_OR_RETURN(const Pointer from, ParsePointer(operation["from"].AsString()));
-  // RFC 6902, section 4.4; `from` equal to `path` is no move at all and allowed.
+  // RFC 6902, section 4.4; `from` equal to `path` moves nothing and is allowed.
   const bool inside =
       from.size() < path.size() && std::ranges::equal(from, std::span(path).first(from.size()));
   if (move && inside) return InvalidArgument("a value cannot be moved into itself");
@@ -224,7 +225,8 @@ Status JsonPatcher::MoveOrCopy(bool move, const Pointer& path, const Json& opera
 
 Status JsonPatcher::Test(const Pointer& path, const Json& value) {
   ASSIGN_OR_RETURN(const Json* const target, Find(document_, path, path.size()));
-  if (!Same(*target, value)) return FailedPrecondition("the value is another");
+  if (!Same(*target, value))
+    return FailedPrecondition("the value differs from the one in the test");
   return OkStatus();
 }
 

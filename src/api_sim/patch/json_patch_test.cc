@@ -83,9 +83,10 @@ TEST(JsonPatch, ATestComparesValuesAndNumbersByTheirSize) {
 }
 
 TEST(JsonPatch, IsAppliedWholeOrNotAtAll) {
-  EXPECT_EQ(Patched(R"({"a":1})",
-                    R"([{"op":"add","path":"/b","value":2},{"op":"test","path":"/b","value":3}])"),
-            "FailedPrecondition: operation 1: test \"/b\": the value is another");
+  EXPECT_EQ(
+      Patched(R"({"a":1})",
+              R"([{"op":"add","path":"/b","value":2},{"op":"test","path":"/b","value":3}])"),
+      "FailedPrecondition: operation 1: test \"/b\": the value differs from the one in the test");
 }
 
 TEST(JsonPatch, EscapesInPointersAreUndone) {

@@ -22,7 +22,7 @@ struct Owner {
   std::string time;
   FieldSet fields;
 
-  // What makes one entry of the list; a manager that both applies and updates has two.
+  // Identifies an entry of the list; a manager that both applies and updates has two.
   bool IsSame(const Owner& other) const {
     return manager == other.manager && operation == other.operation &&
            api_version == other.api_version && subresource == other.subresource;
@@ -42,7 +42,7 @@ std::vector<Owner> ReadOwners(const Json& list) {
 void WriteOwners(const std::vector<Owner>& owners, Json& object) {
   Json list = Json(Json::Array());
   for (const Owner& owner : owners) {
-    // Who owns nothing any more is forgotten.
+    // An owner without fields is dropped.
     if (owner.fields.empty()) continue;
     Json entry = Json::MakeObject({{"manager", owner.manager},
                                    {"operation", owner.operation},
@@ -60,7 +60,7 @@ void WriteOwners(const std::vector<Owner>& owners, Json& object) {
   }
 }
 
-// Nobody owns what names the object or what only the API writes: the list of upstream's stripMeta.
+// Names and fields that only the API writes have no owner: the list of upstream's stripMeta.
 Json WithoutSystemFields(Json object) {
   object.Erase("apiVersion");
   object.Erase("kind");
@@ -75,7 +75,7 @@ Json WithoutSystemFields(Json object) {
   return object;
 }
 
-// The part of an applied configuration that counts for this (sub)resource.
+// The part of an applied configuration that belongs to this (sub)resource.
 Json Effective(const ApplyRequest& request, const Json& applied) {
   Json effective = WithoutSystemFields(applied);
   if (!request.kind.has_status) return effective;
@@ -93,7 +93,7 @@ Json Effective(const ApplyRequest& request, const Json& applied) {
   return status;
 }
 
-// Fields that `owner` has and the applier wants otherwise.
+// Fields that `owner` has and the applier wants to change.
 struct Conflict {
   const Owner* owner;
   std::vector<std::string> fields;
@@ -109,7 +109,7 @@ std::string With(const Owner& owner) {
   return text;
 }
 
-// With the message that kubectl prints above its advice to use --force-conflicts.
+// Uses the message that kubectl prints above its advice to use --force-conflicts.
 Refusal ConflictsRefusal(const std::vector<Conflict>& conflicts) {
   Json causes = Json(Json::Array());
   std::vector<std::string> sentences;
@@ -166,8 +166,8 @@ std::optional<std::string> DuplicateIn(const Json& schema, const Json& value,
   return std::nullopt;
 }
 
-// An applied configuration must be one of its type, strictly, whatever fieldValidation says. A
-// violation is reported as an error of the server, as upstream does.
+// An applied configuration must match its type strictly, whatever fieldValidation says. A violation
+// is reported as an error of the server, as upstream does.
 std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
   if (kind.schema.is_null()) return std::nullopt;
   Json copy = applied;
@@ -208,8 +208,8 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
   std::vector<Owner> owners = ReadOwners(live["metadata"]["managedFields"]);
   const Owner self{request.manager,     "Apply", request.kind.resource.api_version(),
                    request.subresource, "",      {}};
-  // Fields applied with the value they have are no change, and so no conflict: they get one owner
-  // more.
+  // Fields that are applied with their present value are no change, and so no conflict: they get
+  // one more owner.
   Json merged = MergeTyped(schema, live, wanted);
   const Delta delta = Compare(schema, WithoutSystemFields(live), WithoutSystemFields(merged));
   std::vector<Conflict> conflicts;
@@ -224,13 +224,14 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
   TakeFrom(owners, self, Union(delta.changed, delta.removed));
   Owner& own = FindOrAdd(owners, self);
   FieldSet fields = FieldsOf(schema, wanted);
-  fields.member = false;  // nobody owns the object itself, even an empty configuration
-  // Last, on the merged object: what this manager applied before and does not name now.
+  fields.member = false;  // the object itself has no owner, even with an empty configuration
+  // Last, on the merged object: removes fields that this manager applied before and no longer
+  // names.
   RemoveFields(schema, Difference(own.fields, fields), Union(std::move(others), fields), merged);
   if (own.fields != fields || own.time.empty()) own.time = FormatRfc3339(request.now);
   own.fields = std::move(fields);
   for (const char* field : {"apiVersion", "kind"}) merged[field] = applied[field];
-  // Who names a version or a uid means this very object; the writer checks them.
+  // A version or uid in the configuration means this very object; the writer checks them.
   for (const auto& [name, value] : applied["metadata"].members()) {
     const bool names_object =
         name == "name" || name == "namespace" || name == "resourceVersion" || name == "uid";
@@ -248,7 +249,7 @@ void TrackUpdate(const Kind& kind, const std::string& manager, const std::string
     const Owner self{manager, "Update", kind.resource.api_version(), subresource, "", {}};
     TakeFrom(owners, self, Union(delta.changed, delta.removed));
     Owner& own = FindOrAdd(owners, self);
-    // What an updater removed nobody owns; what it set it owns beside what it had.
+    // Fields that an updater removed have no owner; fields that it set are added to its own.
     own.fields = Union(Difference(std::move(own.fields), delta.removed), delta.changed);
     own.time = FormatRfc3339(now);
   }

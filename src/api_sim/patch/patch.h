@@ -3,7 +3,7 @@
 //
 // InvalidArgument: the patch itself is wrong (a server answers 400). FailedPrecondition: it is well
 // formed and does not fit this object, e.g. a failed "test" (422). Unimplemented: the kind takes no
-// such patch (415). Whenever the answer is not OK, `object` is what it was before.
+// such patch (415). After an error `object` is unchanged.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ Status ApplyJsonPatch(Json& object, const Json& patch);
 // $setElementOrder. Custom kinds are refused, as by a server.
 Status ApplyStrategicPatch(const kube::Resource& resource, Json& object, const Json& patch);
 
-// Limits of JSON patches: kube-apiserver's own for operations; copies may not blow an object up
-// past what etcd would take twice over. And of each list in a strategic one.
+// Limits of JSON patches: kube-apiserver's own for operations; copies may not grow an object beyond
+// twice what etcd takes. Also the limit of each list in a strategic patch.
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
 inline constexpr std::size_t kJsonPatchCopiedBytesMax = 3 * 1024 * 1024;
 inline constexpr std::size_t kMergeListItemsMax = 4096;

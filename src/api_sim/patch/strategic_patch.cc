@@ -15,8 +15,7 @@ namespace {
 // kAtomic: replaced whole. kByKey: items with an equal `key` merge. kSet: plain values, united.
 enum class ListMerge { kAtomic, kByKey, kSet };
 
-// What is known of a field: the type that its value (or each item of it) has, and how lists of it
-// merge.
+// The merge rule of a field: the type of its value (or of each item), and how lists of it merge.
 struct FieldRule {
   std::string_view type;
   std::string_view field;
@@ -114,8 +113,7 @@ FieldRule RuleOf(std::string_view type, std::string_view field) {
   return it != std::end(kRules) ? *it : FieldRule{type, field, ""};
 }
 
-// The directives of a strategic merge patch; members of a patch that never become members of the
-// object.
+// The directives of a strategic merge patch; they never become members of the object.
 constexpr std::string_view kPatch = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
@@ -128,7 +126,7 @@ bool IsDirective(std::string_view name) {
          name.starts_with(kOrderPrefix);
 }
 
-// "merge" (also when nothing is said), "replace" or "delete".
+// "merge" (also when absent), "replace" or "delete".
 StatusOr<std::string> PatchDirective(const Json& patch) {
   const Json* directive = patch.Find(kPatch);
   if (directive == nullptr) return std::string("merge");
@@ -140,19 +138,19 @@ StatusOr<std::string> PatchDirective(const Json& patch) {
   return text;
 }
 
-// What identifies an item in a list of `rule`: the value of the merge key, or the item itself.
+// The identity of an item in a list of `rule`: the value of the merge key, or the item itself.
 const Json& IdentityOf(const FieldRule& rule, const Json& item) {
   return rule.merge == ListMerge::kByKey ? item[rule.key] : item;
 }
 
 std::size_t IndexOf(const FieldRule& rule, const Json::Array& items, const Json& identity) {
-  // The size of the list when nothing has that identity.
+  // The size of the list when no item has that identity.
   const auto it = std::ranges::find_if(
       items, [&](const Json& item) { return IdentityOf(rule, item) == identity; });
   return static_cast<std::size_t>(it - items.begin());
 }
 
-// Merging looks for each item in the whole list, so its cost grows with the square.
+// Each item is searched in the whole list, so the cost grows with the square.
 Status CheckSize(const Json::Array& items) {
   if (items.size() <= kMergeListItemsMax) return OkStatus();
   return InvalidArgument("a list of {} items, at most {} can be merged", items.size(),
@@ -171,7 +169,7 @@ Status CheckKey(const FieldRule& rule, const Json& item) {
 Status ReplaceList(const FieldRule& rule, Json::Array& target, const Json::Array& patch) {
   target.clear();
   for (const Json& item : patch) {
-    // The directive's own item, which is not data.
+    // The directive's own item is not data.
     if (item.Has(kPatch)) continue;
     Json fresh = Json::Object{};
     RETURN_IF_ERROR(CheckKey(rule, item));
@@ -187,12 +185,12 @@ Status MergeItem(const FieldRule& rule, Json::Array& target, const Json& item) {
   ASSIGN_OR_RETURN(const std::string directive, PatchDirective(item));
   const Json& identity = item[rule.key];
   if (directive == "delete") {
-    // All of them, should the stored list hold one key twice.
+    // All of them, since the stored list may hold one key twice.
     std::erase_if(target, [&](const Json& old) { return old[rule.key] == identity; });
     return OkStatus();
   }
   const std::size_t index = IndexOf(rule, target, identity);
-  // Merged into something empty rather than copied: the item may hold directives of its own.
+  // Merged into an empty object rather than copied: the item may contain directives.
   if (index == target.size()) target.emplace_back(Json::Object{});
   return MergeObject(rule.child, target[index], item);
 }
@@ -212,7 +210,7 @@ void MergeSet(const FieldRule& rule, Json::Array& target, const Json::Array& pat
 }
 
 Status MergeList(const FieldRule& rule, Json& target, const Json& patch) {
-  // Absent, or of another type: the patch decides.
+  // A value of another type, or none, is replaced by the patch's.
   if (!target.is_array()) target = Json::Array{};
   if (rule.merge != ListMerge::kAtomic) RETURN_IF_ERROR(CheckSize(patch.items()));
   switch (rule.merge) {
@@ -228,8 +226,8 @@ Status MergeList(const FieldRule& rule, Json& target, const Json& patch) {
   GALEN_UNREACHABLE();
 }
 
-// Members that are absent merge into something empty, so that directives and nulls below them
-// never end up in the object.
+// Absent members are merged into an empty value, so that directives and nulls below them are not
+// stored.
 Status MergeMember(const FieldRule& rule, Json& target, const Json& patch) {
   if (patch.is_array()) return MergeList(rule, target, patch);
   if (!patch.is_object()) {
@@ -267,7 +265,7 @@ Status DeleteFromPrimitiveLists(Json& target, const Json& patch) {
     RETURN_IF_ERROR(Annotate(CheckSize(values.items()), "{}", name));
     const std::string field = name.substr(kDeletePrefix.size());
     const auto it = target.MutableMembers().find(field);
-    // Nothing to delete from is no fault: the patch may come a second time.
+    // A missing list is no fault: the patch may be repeated.
     if (it == target.MutableMembers().end() || !it->second.is_array()) continue;
     std::erase_if(it->second.MutableItems(), [&](const Json& item) {
       return std::ranges::find(values.items(), item) != values.items().end();
@@ -276,7 +274,7 @@ Status DeleteFromPrimitiveLists(Json& target, const Json& patch) {
   return OkStatus();
 }
 
-// An item on its way to its place: where the wanted order and the old list have it.
+// An item with its position in the wanted order and in the old list.
 struct Placed {
   std::size_t rank;
   std::size_t place;
@@ -361,11 +359,11 @@ Status MergeMembers(std::string_view type, Json& target, const Json& patch) {
 Status MergeObject(std::string_view type, Json& target, const Json& patch) {
   ASSIGN_OR_RETURN(const std::string directive, PatchDirective(patch));
   if (directive != "merge") target = Json::Object{};
-  // As an item's directive it takes the item out; here the object becomes empty.
+  // In a list item this directive removes the item; here the object becomes empty.
   if (directive == "delete") return OkStatus();
-  // Copied only where an order is set: the old places are looked up then.
+  // Copied only if the patch sets an order, which needs the old positions.
   const Json before = HasOrder(patch) ? target : Json();
-  // What goes away goes first, then merging, then the order of the result.
+  // Removals first, then merging, then the order of the result.
   RETURN_IF_ERROR(RetainKeys(target, patch));
   RETURN_IF_ERROR(DeleteFromPrimitiveLists(target, patch));
   RETURN_IF_ERROR(MergeMembers(type, target, patch));

@@ -12,7 +12,7 @@ namespace galen::api_sim {
 namespace {
 
 std::string StepText(const std::string& step) {
-  // Steps come from ours or from FromFieldsV1, which lets no shorter ones in.
+  // Steps are our own or come from FromFieldsV1, which refuses shorter ones.
   const std::string rest = step.substr(2);
   if (step[0] == 'f') return "." + rest;
   if (step[0] == 'v') return fmt::format("[={}]", rest);
@@ -32,7 +32,7 @@ void AddPaths(const FieldSet& set, const std::string& path, std::vector<std::str
 // kLeaf is any value that is replaced as a whole, an atomic object or list included.
 enum class ListShape { kLeaf, kMap, kKeyedList, kSet };
 
-// How a value merges. What is not described merges by its members, and its lists as one.
+// How a value merges. Without a schema an object merges by its members, and a list as a whole.
 ListShape ShapeOf(const Json& schema, const Json& value) {
   if (value.is_object()) {
     return schema["x-kubernetes-map-type"].AsString() == "atomic" ? ListShape::kLeaf
@@ -61,8 +61,8 @@ void Put(FieldSet& set, const std::string& step, FieldSet child) {
   own = Union(std::move(own), child);
 }
 
-// Where the item is to which a step leads, of equals the first. A list has hundreds of items, and
-// making a step costs as much as comparing two of them.
+// Where each step's item is in its list; of equal ones the first. A list may have hundreds of
+// items, and making a step costs as much as comparing two of them.
 using ItemIndex = std::unordered_map<std::string, std::size_t>;
 
 ItemIndex IndexOf(const Json& schema, ListShape shape, const Json& list) {
@@ -146,10 +146,10 @@ const FieldSet& ChildOf(const FieldSet& set, const std::string& step) {
   return it == set.children.end() ? kNothing : it->second;
 }
 
-// Whether the value below goes as a whole; else what is inside is taken out of it.
+// Whether the value is removed as a whole; otherwise only fields inside it are.
 bool GoesWhole(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value) {
   if (gone.empty()) return false;
-  // Nobody else owns it or anything below it.
+  // No other manager owns it or anything below it.
   if (kept.empty() && gone.member) return true;
   const auto is_empty = [&value] { return value.members().empty() && value.items().empty(); };
   if ((!value.is_object() && !value.is_array()) || is_empty()) return false;
@@ -198,8 +198,7 @@ Json ToFieldsV1(const FieldSet& set) {
 }
 
 FieldSet FromFieldsV1(const Json& fields) {
-  // An object without steps is a member itself; the root of an empty set reads as one too, which
-  // callers drop.
+  // An object without steps is a member itself; so is the root of an empty set, which callers drop.
   FieldSet set{fields.members().empty(), {}};
   for (const auto& [step, child] : fields.members()) {
     if (step == ".") {

@@ -18,8 +18,7 @@ void CheckTaint(const Json& taint, const std::string& path, Faults& faults) {
   if (taint["key"].AsString().empty()) faults.push_back(RequiredFault(Under(path, "key")));
   if (effect.empty()) {
     faults.push_back(RequiredFault(Under(path, "effect")));
-    // "None" neither repels nor evicts: it only shows. Node taints know PreferNoSchedule too,
-    // device taints do not.
+    // "None" only informs. Node taints also have PreferNoSchedule, device taints do not.
   } else if (effect != "NoSchedule" && effect != "NoExecute" && effect != "None") {
     faults.push_back(
         NotSupportedFault(Under(path, "effect"), effect, {"NoExecute", "NoSchedule", "None"}));
@@ -34,7 +33,7 @@ void CheckRequest(const Json& request, const std::string& path, Faults& faults) 
   } else if (!IsDnsLabel(name)) {
     faults.push_back(InvalidFault(Under(path, "name"), name, "must be a DNS label (RFC 1123)"));
   }
-  // Both or neither is a fault, with upstream's two sentences.
+  // Both members or neither is a fault, with upstream's two messages.
   const bool exactly = request.Has("exactly");
   if (exactly == !request["firstAvailable"].items().empty()) {
     faults.push_back(exactly ? InvalidFault(path, request,
@@ -135,7 +134,8 @@ Faults CheckClaimChange(const Json& before, const Json& after) {
   }
   const Json& old = before["status"]["allocation"];
   const Json& now = after["status"]["allocation"];
-  // Coming and going are the scheduler's and the claim controller's work; both are allowed.
+  // Setting and removing an allocation is the scheduler's and the claim controller's work; both are
+  // allowed.
   if (!old.is_null() && !now.is_null() && old != now) {
     faults.push_back(InvalidFault("status.allocation", now, kImmutable));
   }
@@ -162,7 +162,7 @@ Faults CheckSlice(const Json& slice) {
     faults.push_back(InvalidFault("spec.pool.resourceSliceCount",
                                   spec["pool"]["resourceSliceCount"], "must be greater than zero"));
   }
-  // Who can use the devices is said once: by node, by selector, for all, or on each device.
+  // Exactly one member says who can use the devices: a node, a selector, all nodes, or each device.
   const int places = int{spec.Has("nodeName")} + int{spec.Has("nodeSelector")} +
                      int{spec["allNodes"].AsBool()} + int{spec["perDeviceNodeSelection"].AsBool()};
   if (places != 1) {

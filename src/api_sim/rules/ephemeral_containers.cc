@@ -81,7 +81,7 @@ Faults CheckEphemeralContainers(const Json& pod) {
     }
     for (const char* field : kForbidden) {
       const Json* value = list[i].Find(field);
-      // An empty object is what Go has where nothing was said.
+      // Go writes an absent value as an empty object.
       if (value == nullptr || *value == Json::MakeObject({})) continue;
       faults.push_back(
           ForbiddenFault(Under(path, field), "cannot be set for an Ephemeral Container"));

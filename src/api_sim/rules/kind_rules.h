@@ -1,5 +1,5 @@
-// The rules of single kinds: defaults, and what validation upstream refuses beyond a schema. Pure
-// functions for rules.h, which says when each runs. Faults carry the field's path in the object.
+// The rules of single kinds: defaults, and upstream's validation beyond the schema. Pure functions
+// for rules.h, which says when each runs. Faults carry the field's path in the object.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace galen::api_sim {
 
-// ---- Pods (pod_rules.cc; upstream in pkg/apis/core/validation). Health is only reported of
-// devices that a container has (KEP-4680).
+// ---- Pods (pod_rules.cc; upstream in pkg/apis/core/validation). Health may be reported only for
+// devices of the container (KEP-4680).
 
-// Requests that follow from limits, the old name of the service account, and a fresh status:
-// Pending, with its QoS class.
+// Sets requests from limits, the old name of the service account, and a fresh status: Pending, with
+// the QoS class.
 void PrepareNewPod(Json& pod);
 // A status write cannot change the class that follows from the spec.
 void KeepPodQosClass(const Json& before, Json& after);
-// Containers with names and images, claims named one way, containers that use only these.
+// Checks that containers have names and images, that claims are named in one way, and that
+// containers use only these claims.
 Faults CheckPod(const Json& pod);
-// What only holds when it is made: it has no ephemeral containers yet.
+// Checks that apply only at creation: no ephemeral containers yet.
 Faults CheckNewPod(const Json& pod);
 // `subresource` decides: "status" checks the health that is reported, "" and "binding" that the
 // spec changes only where it may.
@@ -35,21 +36,21 @@ inline constexpr std::size_t kHealthMessageBytesMax = 1024;
 // Repeating changes nothing.
 void StampRuleTaint(Json& rule, WallTime now);
 void StampSliceTaints(Json& slice, WallTime now);
-// An exact count that is not said is 1. `claim_spec` is a ResourceClaimSpec, or null, which becomes
-// an empty object.
+// An absent exact count becomes 1. `claim_spec` is a ResourceClaimSpec, or null, which becomes an
+// empty object.
 void FillRequestCounts(Json& claim_spec);
 
-// A ResourceClaimSpec that stands at `path` ("spec" of a claim, "spec.spec" of a template): names,
-// one way of asking a request, known allocation modes, at most kRequestsMax.
+// A ResourceClaimSpec at `path` ("spec" of a claim, "spec.spec" of a template): names, one way of
+// asking a request, known allocation modes, at most kRequestsMax.
 Faults CheckClaimSpec(const Json& spec, const std::string& path);
-// The spec never changes; an allocation only comes and goes, it is not replaced; nobody reserves
-// what is not allocated; status.devices names only allocated devices.
+// The spec never changes; an allocation is set or removed, but not replaced; an unallocated claim
+// cannot be reserved; status.devices names only allocated devices.
 Faults CheckClaimChange(const Json& before, const Json& after);
-// Driver, pool and place are named, devices have names of their own, taints have known effects.
+// Driver, pool and place are given, device names are unique, taints have known effects.
 Faults CheckSlice(const Json& slice);
 // Driver, pool and node of a slice never change: a driver makes another slice instead.
 Faults CheckSliceChange(const Json& before, const Json& after);
-// Its taint is whole. A selector is not checked: an empty one means all devices.
+// The taint is complete. A selector is not checked: an empty one means all devices.
 Faults CheckTaintRule(const Json& rule);
 
 // Upstream's limits, constants of k8s.io/api/resource/v1 (ResourceSliceMaxDevices and the like). At

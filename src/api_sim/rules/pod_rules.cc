@@ -72,7 +72,7 @@ Faults CheckClaimStatuses(const Json& pod) {
 }
 
 // status.extendedResourceClaimStatus (KEP-5004): a claim, and at least one mapping; each mapping is
-// of a container or init container that requests the resource, and none is there twice.
+// of a container or init container that requests the resource, and none is listed twice.
 Faults CheckExtendedResourceClaim(const Json& pod) {
   Faults faults;
   const Json& status = pod["status"]["extendedResourceClaimStatus"];
@@ -257,7 +257,7 @@ void CheckStatuses(const Json& pod, const char* statuses, const char* containers
   }
 }
 
-// The spec without what may change after creation.
+// The spec without the fields that may change after creation.
 Json FixedSpec(const Json& pod, bool binding) {
   Json spec = pod["spec"];
   // Upstream lets these change, tolerations by addition only, which HasAllTolerations() sees to.
@@ -273,7 +273,7 @@ Json FixedSpec(const Json& pod, bool binding) {
   return spec;
 }
 
-// Tolerations may be added, and their seconds changed; none may go.
+// Tolerations may be added, and their seconds changed; none may be removed.
 bool HasAllTolerations(const Json& before, const Json& after) {
   const Json::Array& now = after["spec"]["tolerations"].items();
   const Json::Array& old = before["spec"]["tolerations"].items();
@@ -310,7 +310,7 @@ std::string QosClass(const Json& pod) {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-// A limit without a request is the request as well.
+// A limit without a request sets the request as well.
 void FillRequests(Json& pod) {
   for (const char* list : kContainerLists) {
     if (!pod["spec"].Has(list)) continue;

@@ -17,7 +17,7 @@ void PrepareNamespace(Json& ns) {
   ns["metadata"]["labels"]["kubernetes.io/metadata.name"] = ns["metadata"]["name"];
 }
 
-// stringData is a way in for people: it is stored as data.
+// stringData is for people's convenience: it is stored as data.
 void PrepareSecret(Json& secret) {
   const Json plain = std::as_const(secret)["stringData"];
   for (const auto& [key, value] : plain.members()) {
@@ -26,8 +26,8 @@ void PrepareSecret(Json& secret) {
   secret.Erase("stringData");
 }
 
-// An Event is kept where its object is; those of Nodes and other objects without a namespace are in
-// "default" (pkg/apis/core/validation/events.go upstream).
+// An Event is in its object's namespace; those of Nodes and other objects without a namespace are
+// in "default" (pkg/apis/core/validation/events.go upstream).
 Faults CheckEvent(const Json& event) {
   const std::string& own = event["metadata"]["namespace"].AsString();
   const std::string& ns = event["involvedObject"]["namespace"].AsString();

@@ -1,5 +1,5 @@
-// What is special about single kinds: defaults that a schema cannot say, what must hold, what may
-// not change. One dispatch for the writer; the rules themselves are pure functions.
+// Rules of single kinds beyond their schemas: defaults, validity, immutable fields. One dispatch
+// for the writer; the rules themselves are pure functions.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace galen::api_sim {
 
-// Sets what the server itself sets in a new object. Called before its checks; the status is already
-// empty where clients may not set it.
+// Sets the fields that the server sets in a new object. Called before its checks; the status is
+// already empty where clients may not set it.
 void PrepareNew(const Kind& kind, Json& object, WallTime now);
 
-// The same for a changed object, whichever part of it was written.
+// The same for a changed object, whichever part was written.
 void PrepareChanged(const Kind& kind, const Json& before, Json& after, WallTime now);
 
 // Rules for every object of the kind, new or changed.
@@ -23,8 +23,8 @@ Faults CheckObject(const Kind& kind, const Json& object);
 // Rules that apply only when an object is created, in addition to CheckObject.
 Faults CheckNew(const Kind& kind, const Json& object);
 
-// Fields that must not change from `before` to `after`. `subresource` says what was written: ""
-// for the object itself, "status" and so on.
+// Fields that must not change from `before` to `after`. `subresource` is the part that was written:
+// "" for the object itself, "status" and so on.
 Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
                    const std::string& subresource);
 

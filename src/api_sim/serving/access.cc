@@ -27,7 +27,7 @@ Act ReadAct(const Json& attributes) {
           attributes["namespace"].AsString(), attributes["name"].AsString()};
 }
 
-// Our rules know no API groups, so each is shown as good for all of them.
+// Our rules have no API groups, so each is shown for all groups.
 Json RulesOf(const User& user) {
   Json rules = Json(Json::Array());
   for (const AccessRule& rule : user.rules) {
@@ -47,15 +47,14 @@ User Administrator(std::string name) {
 Outcome<User> Access::Authenticate(const net::Headers& headers) const {
   if (users_by_token_.empty()) {
     User anyone = Administrator("system:anonymous");
-    // kube-apiserver puts anonymous callers in this group; their rules here stay those of
-    // everybody.
+    // kube-apiserver puts anonymous callers in this group; their rules here are unchanged.
     anyone.groups = {"system:unauthenticated"};
     return anyone;
   }
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view text = net::FindHeader(headers, "authorization").value_or("");
   if (text.substr(0, kBearer.size()) == kBearer) {
-    // An ordinary look-up, not one in constant time: tokens guard a simulation only.
+    // Not a constant-time look-up: tokens only guard a simulation.
     const auto it = users_by_token_.find(std::string(text.substr(kBearer.size())));
     if (it != users_by_token_.end()) return it->second;
   }

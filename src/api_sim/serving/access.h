@@ -1,6 +1,6 @@
-// Who may do what: bearer tokens name users, users have rules. Stands in for kube-apiserver's
-// authentication and RBAC: rules are a plain list that allows, there are no roles, bindings or
-// namespaces in them, and nothing forbids.
+// Authentication and authorization: bearer tokens identify users, users have rules. Replaces
+// kube-apiserver's authentication and RBAC: rules only allow, and have no roles, bindings or
+// namespaces.
 // Immutable after construction; belongs to the API's loop.
 #pragma once
 
@@ -15,21 +15,21 @@
 namespace galen::api_sim {
 
 // What a user may do: any of these verbs on any of these resources, in every namespace and for
-// every name. "*" in a list stands for anything. API groups are not looked at.
+// every name. "*" in a list stands for anything. API groups are ignored.
 struct AccessRule {
   std::vector<std::string> verbs;      // "get", "list", "watch", "create", "update", "patch", …
   std::vector<std::string> resources;  // "pods", "pods/status", "nodedevicehealths"
 };
 
-// A caller as authentication knows it. Groups are only shown (selfsubjectreviews); rights come from
-// the rules alone.
+// An authenticated caller. Groups are only shown (selfsubjectreviews); rights come from the rules
+// alone.
 struct User {
   std::string name;
   std::vector<std::string> groups;
   std::vector<AccessRule> rules;  // any one suffices
 };
 
-// A user who may do everything, in the groups system:masters and system:authenticated.
+// A user with full access, in the groups system:masters and system:authenticated.
 User Administrator(std::string name);
 
 // One act, as authorization sees it. `verb` is one of AccessRule::verbs and never "*". `group` is
@@ -45,13 +45,13 @@ struct Act {
 
 class Access {
  public:
-  // The key is the token without "Bearer ". Without any token everybody is system:anonymous and may
-  // do everything: for simulations.
+  // The key is the token without "Bearer ". Without any tokens everybody is system:anonymous with
+  // full access: for simulations.
   explicit Access(std::map<std::string, User> users_by_token)
       : users_by_token_(std::move(users_by_token)) {}
 
-  // The user of the request's Authorization header; 401 when it holds no bearer token that is
-  // known. Client certificates are not read.
+  // The user of the request's Authorization header; 401 without a known bearer token. Client
+  // certificates are not read.
   Outcome<User> Authenticate(const net::Headers& headers) const;
   // Whether one of the user's rules holds both the verb and the resource. A subresource is a
   // resource of its own: "pods" does not include "pods/status".
@@ -61,7 +61,7 @@ class Access {
   const std::map<std::string, User> users_by_token_;
 };
 
-// The 403 of a MayDo that said no, with kube-apiserver's message, which clients show and some
+// The 403 after MayDo returned false, with kube-apiserver's message, which clients show and some
 // parse.
 Refusal DeniedRefusal(const User& user, const Act& act);
 

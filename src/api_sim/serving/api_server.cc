@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
 constexpr std::string_view kJsonType = "application/json";
 
-// Served without a user, as probes of a load balancer or of `kubectl` have none.
+// Served without authentication: probes of a load balancer or of `kubectl` have no user.
 bool IsHealthPath(const std::string& path) {
   return path == "/healthz" || path == "/readyz" || path == "/livez" ||
          path.rfind("/readyz/", 0) == 0 || path.rfind("/livez/", 0) == 0;
@@ -35,8 +35,8 @@ void Refuse(net::HttpExchange& exchange, const Refusal& refusal) {
   exchange.End();
 }
 
-// Sends what was read or written. Warnings travel in headers of the form of RFC 7234, section 5.5,
-// with code 299; kubectl prints them.
+// Sends the result. Warnings are sent in headers as in RFC 7234, section 5.5, with code 299;
+// kubectl prints them.
 void Answer(net::HttpExchange& exchange, const Written& written) {
   net::Headers headers{{"content-type", std::string(kJsonType)}};
   for (const std::string& warning : written.warnings) {
@@ -59,19 +59,19 @@ Act ActOf(const ApiRequest& request) {
           request.name};
 }
 
-// Reviews are questions in the form of objects: posted, answered, never stored. So they have no
-// kind in the table.
+// Reviews are requests in the form of objects: posted and answered, never stored. So they are not
+// in the kind table.
 bool IsReview(const ApiRequest& request) {
   return request.method == "POST" &&
          (request.group == "authorization.k8s.io" || request.group == "authentication.k8s.io") &&
          (request.version == "v1" || request.version == "v1beta1");
 }
 
-// A start later in time begins above all versions of an earlier life without kept state, so that a
-// client of that life gets a 410 instead of a gap. A wall clock that went back breaks this; the hub
-// then still refuses versions of the future.
+// A later start without stored state begins above all versions of an earlier run, so that a client
+// of that run gets a 410 instead of a gap. A wall clock that went back breaks this; the hub then
+// still refuses versions of the future.
 std::uint64_t FirstVersion(WallTime now) {
-  constexpr std::int64_t kWritesPerSecond = 100;  // more than a life makes on average
+  constexpr std::int64_t kWritesPerSecond = 100;  // more than a server makes on average
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
   return static_cast<std::uint64_t>(seconds.count() * kWritesPerSecond);
 }
@@ -89,17 +89,17 @@ struct ApiServer::Impl {
             {.first_version = FirstVersion(loop_in.WallNow()), .history_max = options.history_max}),
         hub(loop_in, store) {}
 
-  // Reads what is kept, then adds the parts that listen. Once, before the first request.
+  // Loads the stored state, then adds the listeners. Once, before the first request.
   Status Load();
-  // Brings the kind table in line with a CustomResourceDefinition that was written or removed.
+  // Updates the kind table after a CustomResourceDefinition was written or removed.
   void OnDefinition(const Change& change);
-  // Makes the namespaces that kube-apiserver makes at its start, where they are missing.
+  // Creates the namespaces that kube-apiserver creates at its start, if missing.
   void AddNamespaces();
   void HandleResource(const ApiRequest& request, const User& user,
                       std::unique_ptr<net::HttpExchange> exchange);
   Outcome<Written> DoReview(const ApiRequest& request, const User& user) const;
 
-  // In the order in which they depend on each other: what is below uses what is above.
+  // In the order of their dependencies: later members use earlier ones.
   Loop& loop;
   Random& random;
   Log& log;
@@ -118,7 +118,7 @@ Status ApiServer::Impl::Load() {
     ASSIGN_OR_RETURN(kept,
                      StoreLog::Open(loop, *options.files, log, options.data_directory, store));
   }
-  // Before the listener is added: loading notifies nobody, so kept definitions are read by hand.
+  // Before the listener is added: loading calls no listener, so stored definitions are read here.
   for (const Snapshot& definition : store.List(kDefinitions, "")) {
     for (Kind& kind : KindsOf(*definition)) kinds.Put(std::move(kind));
   }
@@ -132,19 +132,18 @@ Status ApiServer::Impl::Load() {
 }
 
 void ApiServer::Impl::OnDefinition(const Change& change) {
-  // A removal is described by what was there before.
+  // After a removal the former object has the data.
   const Json& spec = (change.after != nullptr ? *change.after : *change.before)["spec"];
   const std::string& group = spec["group"].AsString();
   const std::string& plural = spec["names"]["plural"].AsString();
-  // All versions first: one that is no longer served must go.
+  // All versions first: one that is no longer served must be removed.
   kinds.Remove(group, plural);
   if (change.after != nullptr) {
     for (Kind& kind : KindsOf(*change.after)) kinds.Put(std::move(kind));
     return;
   }
   const std::string collection = group + "/" + plural;
-  // Objects of a kind that is no more can be reached by nobody; they go without regard to
-  // finalizers.
+  // Objects of a removed kind cannot be reached; they are removed in spite of finalizers.
   for (const Snapshot& object : store.List(collection, "")) {
     store.Remove(collection, KeyOf(*object));
   }
@@ -170,7 +169,7 @@ void ApiServer::Impl::AddNamespaces() {
         .plural = "namespaces",
         .name = {},
         .subresource = {}};
-    // Through the front door, so that they get uid, labels and phase like any other.
+    // By an ordinary request, so that they get uid, labels and phase like any other.
     const auto created = resources->Do(request, kind);
     GALEN_CHECK(created.ok());
   }
@@ -179,12 +178,12 @@ void ApiServer::Impl::AddNamespaces() {
 void ApiServer::Impl::HandleResource(const ApiRequest& request, const User& user,
                                      std::unique_ptr<net::HttpExchange> exchange) {
   const Act act = ActOf(request);
-  // Before rights are checked: whoever got in may ask about itself.
+  // Before rights are checked: every user may ask about itself.
   if (IsReview(request)) {
     const Outcome<Written> review = DoReview(request, user);
     return review.ok() ? Answer(*exchange, *review) : Refuse(*exchange, review.status());
   }
-  // Rights before existence, so that nobody learns of kinds or objects by the difference.
+  // Rights before existence, so that the answer does not show which kinds or objects exist.
   if (!Access::MayDo(user, act)) return Refuse(*exchange, DeniedRefusal(user, act));
   const KindRef kind = kinds.Find(request.group, request.version, request.plural);
   if (kind == nullptr) {
@@ -193,7 +192,7 @@ void ApiServer::Impl::HandleResource(const ApiRequest& request, const User& user
   }
   Outcome<ResourceApi::Answer> answer = resources->Do(request, kind);
   if (!answer.ok()) {
-    // Nobody looks into a driver's retries, so this is logged for whoever runs this API.
+    // Logged for the operator of this API, since a driver's retries may go unnoticed.
     if (answer.status().code == 415) {
       log.Warning("a request in a format that is not read here was refused",
                   {{"path", request.path},

@@ -46,7 +46,7 @@ std::vector<Section> PartsOf(const Kind& kind) {
       parts.push_back({name, kind.resource, kStatusVerbs});
       continue;
     }
-    // What one posts there is of another kind than the resource, maybe of another group.
+    // The body posted there is of another kind than the resource, maybe of another group.
     const kube::Resource body = name == "eviction" ? kube::Resource{"policy", "v1", "", "Eviction"}
                                                    : kube::Resource{"", "v1", "", "Binding"};
     parts.push_back({name, body, {"create"}});
@@ -72,7 +72,7 @@ Json ResourceList(const std::vector<KindRef>& kinds, const std::string& group_ve
                                      {"namespaced", kind->resource.namespaced},
                                      {"kind", part.body.kind},
                                      {"verbs", ToArray(part.verbs)}});
-      // Named only where they differ from those of the list.
+      // Given only where they differ from those of the list.
       if (part.body.kind != kind->resource.kind && !part.body.group.empty()) {
         inner["group"] = part.body.group;
         inner["version"] = part.body.version;
@@ -187,7 +187,7 @@ Document Apis(const ApiRequest& request, const KindTable& kinds) {
       {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}})};
 }
 
-// "v1.37.0+galen" gives major "1" and minor "37". The rest is what clients print and never use.
+// "v1.37.0+galen" gives major "1" and minor "37". Clients only print the rest.
 Document Version(const std::string& git_version) {
   const std::size_t dot = git_version.find('.');
   const std::size_t end = git_version.find('.', dot + 1);
@@ -206,7 +206,7 @@ Document Version(const std::string& git_version) {
 std::tuple<int, int, int> Rank(const std::string& version) {
   int major = 0;
   int minor = 0;
-  // "%7[a-z]" leaves room for the final zero; anything longer is no stage we know.
+  // "%7[a-z]" leaves room for the final zero; anything longer is no known stage.
   char stage[8] = {};
   const int read = std::sscanf(version.c_str(), "v%d%7[a-z]%d", &major, stage, &minor);
   const std::string_view stage_name = stage;

@@ -1,6 +1,5 @@
-// What the API says about itself: groups, versions, resources, schemas. Pure functions over the
-// kind table, so a new CustomResourceDefinition shows at once; kubectl reads these before anything
-// else.
+// The API's self-description: groups, versions, resources, schemas. Pure functions over the kind
+// table, so a new CustomResourceDefinition shows at once; kubectl reads these before anything else.
 #pragma once
 
 #include <optional>

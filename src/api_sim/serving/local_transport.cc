@@ -10,7 +10,7 @@
 namespace galen::api_sim {
 namespace {
 
-// An answer in pieces, on its way through the loop.
+// An answer is delivered in parts, through the loop.
 struct HeadPart {
   int status;
   net::Headers headers;
@@ -21,12 +21,12 @@ struct EndPart {
 };
 using Part = std::variant<HeadPart, std::string, EndPart>;
 
-// One end of a call as the other knows it: either may go first.
+// One end's weak reference to the other: either may be destroyed first.
 template <typename End>
 class OtherEnd {
  public:
   explicit OtherEnd(End& end) : end_(&end), watch_(end.liveness()) {}
-  // nullptr: it has gone.
+  // nullptr: it was destroyed.
   End* Get() const { return watch_.alive() ? end_ : nullptr; }
 
  private:
@@ -36,7 +36,7 @@ class OtherEnd {
 
 class LocalExchange;
 
-// The client's end: what is on the way to the client belongs to it, and goes with it.
+// The client's end: it owns the parts that are under way, and destroying it drops them.
 class LocalCall final : public net::HttpCall {
  public:
   LocalCall(Loop& loop, net::HttpResponseSink& sink) : loop_(loop), sink_(&sink) {}
@@ -57,8 +57,8 @@ class LocalCall final : public net::HttpCall {
 
  private:
   void Deliver();
-  // False once the client was notified of the end, or has gone. The sink may end the call at any
-  // time, so nothing of either is touched after it was called.
+  // False once the client was notified of the end, or was destroyed. The sink may end the call at
+  // any time, so no member is used after the sink was called.
   bool DeliverOne() {
     const Liveness::Watch watch(liveness_);
     Part part = std::move(parts_.front());
@@ -94,8 +94,8 @@ class LocalExchange final : public net::HttpExchange {
       : loop_(loop), call_(call), request_(std::move(request)) {}
 
   ~LocalExchange() override {
-    // A handler that drops an exchange resets a real stream; the client gets Unavailable.
-    if (!ended_) Queue(EndPart{Unavailable("the server gave the request up"), {}});
+    // A handler that drops an exchange resets a real stream; here the client gets Unavailable.
+    if (!ended_) Queue(EndPart{Unavailable("the server dropped the request"), {}});
   }
 
   const net::HttpRequest& request() const override { return request_; }
@@ -132,7 +132,7 @@ class LocalExchange final : public net::HttpExchange {
   const Liveness& liveness() const { return liveness_; }
 
  private:
-  // What is for a client that has gone is for nobody.
+  // Parts for a destroyed client are dropped.
   void Queue(Part part) {
     if (LocalCall* const call = call_.Get()) call->Queue(std::move(part));
   }
@@ -146,7 +146,7 @@ class LocalExchange final : public net::HttpExchange {
 };
 
 LocalCall::~LocalCall() {
-  // The end was delivered already: nothing is left to notify the server of.
+  // The end was delivered already, so the server need not be notified.
   if (sink_ == nullptr || !exchange_) return;
   loop_.Post([end = *exchange_] {
     if (LocalExchange* const exchange = end.Get()) exchange->NoteGone();
@@ -154,11 +154,11 @@ LocalCall::~LocalCall() {
 }
 
 void LocalCall::Deliver() {
-  // First, so that what a sink causes to be written is delivered by a turn of its own.
+  // First, so that parts that a sink causes are delivered in another turn.
   delivering_ = false;
   const bool had = queued_ > 0;
   while (!parts_.empty()) {
-    // What is still queued after the end is for nobody.
+    // Parts that are still queued after the end are dropped.
     if (sink_ == nullptr || !DeliverOne()) return;
   }
   if (!had || queued_ > 0 || !exchange_) return;
@@ -176,7 +176,7 @@ std::unique_ptr<net::HttpCall> LocalTransport::Send(net::HttpRequest request,
   loop_.Post([&loop = loop_, end = OtherEnd(*call), &handler = handler_,
               request = std::move(request)]() mutable {
     LocalCall* const client = end.Get();
-    // Cancelled before it got there; a real request could have been seen, none has to be.
+    // Cancelled before it arrived: a real server might have seen the request, but need not have.
     if (client == nullptr) return;
     auto exchange = std::make_unique<LocalExchange>(loop, *client, std::move(request));
     client->Meet(*exchange);

@@ -1,7 +1,7 @@
-// An API client in the same process as the API: requests go to the handler by way of the loop, not
-// of a socket. Implements the seam of a real connection and keeps its promises: nobody is called
-// back from inside a call, either end may go first, queued() counts what the reader has not got
-// yet. It never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
+// An API client in the same process as the API: requests reach the handler through the loop,
+// without a socket. Implements the interface of a real connection with its guarantees: no callback
+// comes from inside a call, either end may go first, queued() counts bytes that the reader has not
+// received. It never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace galen::api_sim {
 
 class LocalTransport final : public net::HttpClient {
  public:
-  // `headers` go with every request that does not name them itself (Authorization, User-Agent).
-  // What is lent outlives this and every call; calls die before it.
+  // `headers` go with every request that does not name them itself (Authorization, User-Agent). The
+  // arguments outlive this and every call; calls are destroyed before it.
   LocalTransport(Loop& loop, net::HttpHandler& handler, net::Headers headers = {})
       : loop_(loop), handler_(handler), headers_(std::move(headers)) {}
 

@@ -6,20 +6,20 @@
 namespace galen::api_sim {
 namespace {
 
-// Not quite what clients ask for: theirs has an "@", which is no legal media type.
+// Clients ask for a slightly different type: theirs has an "@", which is not legal in a media type.
 constexpr const char* kOpenApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-// How documents name a kind: {"group": …, "version": …, "kind": …}.
+// A kind's name in documents: {"group": …, "version": …, "kind": …}.
 Json KindName(const kube::Resource& resource) {
   return Json::MakeObject(
       {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
 }
 
-// How documents name a kind's schema: "io.k8s.resource.v1.ResourceClaim".
+// The name of a kind's schema in documents: "io.k8s.resource.v1.ResourceClaim".
 std::string SchemaName(const kube::Resource& resource) {
   std::string group = resource.group.empty() ? "core.api.k8s.io" : resource.group;
   std::string reversed;
-  // "resource.k8s.io" is said backwards: "io.k8s.resource".
+  // "resource.k8s.io" is written backwards: "io.k8s.resource".
   while (!group.empty()) {
     const std::size_t dot = group.rfind('.');
     reversed += (dot == std::string::npos ? group : group.substr(dot + 1)) + ".";
@@ -64,7 +64,7 @@ void AddPatchStrategy(const Json& schema, Message& out) {
   if (type != "map" && type != "set") return;
   out.Inner(31, Extension("x-kubernetes-patch-strategy", "merge"));
   if (type == "set") return;
-  // One key is all that the old notation has room for; the first is the most specific.
+  // The old notation has room for one key; the first one is the most specific.
   out.Inner(31, Extension("x-kubernetes-patch-merge-key", schema["x-kubernetes-list-map-keys"][0]));
 }
 
@@ -90,7 +90,7 @@ Message SchemaMessage(const Json& schema) {
   return out;
 }
 
-// Only what kubectl looks for: that a PATCH of the kind knows the parameter fieldValidation.
+// Only what kubectl looks for: whether a PATCH of the kind takes the parameter fieldValidation.
 Message PathMessage(const kube::Resource& resource) {
   Message query;
   query.Text(2, "query").Text(4, "fieldValidation").Text(6, "string");

@@ -54,7 +54,7 @@ bool LabelsMatch(const Json& selector, const Json& pod) {
   return true;
 }
 
-// No budget guards a Pod that serves nobody, not yet or no longer (kube-apiserver's eviction.go).
+// A Pod that does not serve yet, or no longer, needs no budget (kube-apiserver's eviction.go).
 bool NeedsNoBudget(const Json& pod) {
   return pod["status"]["phase"].AsString() == "Pending" || HasPodEnded(pod) ||
          pod["metadata"].Has("deletionTimestamp");
@@ -106,7 +106,7 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
   ASSIGN_OR_RETURN(DeletionWish wish,
                    ReadDeletionWish(eviction["deleteOptions"], "", target.dry_run));
   if (auto refusal = CheckBudgets(target.key, *pod)) return *refusal;
-  // Tried first: a Pod that the preconditions do not mean must not be marked.
+  // Tried first: a Pod that fails the preconditions must not get the condition.
   DeletionWish trial = wish;
   trial.dry_run = true;
   if (auto tried = deleter_.Delete(*target.kind, target.key, trial); !tried.ok()) {
@@ -118,8 +118,8 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
     WriteTarget status = target;
     status.subresource = "status";
     ASSIGN_OR_RETURN(const Written marked_pod, writer_.Update(status, std::move(marked)));
-    // The mark is a write and gives the Pod a new version: with a precondition on the old one the
-    // deletion would now refuse itself.
+    // Setting the condition gives the Pod a new version: a precondition on the old one would now
+    // refuse the deletion.
     if (!wish.resource_version.empty()) {
       wish.resource_version = marked_pod.object["metadata"]["resourceVersion"].AsString();
     }

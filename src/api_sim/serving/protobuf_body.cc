@@ -144,7 +144,7 @@ Status PutEntry(Json& object, const Field& field, std::string_view type, std::st
 Status PutField(Json& object, const Field& field, const Raw& raw) {
   switch (field.shape) {
     case WireShape::kText:
-      // Go writes strings that are not set as empty ones; in JSON they are left out.
+      // Go writes unset strings as empty ones; in JSON they are left out.
       if (!raw.bytes.empty()) object[field.name] = raw.bytes;
       return OkStatus();
     case WireShape::kTexts:
@@ -172,7 +172,7 @@ Status PutField(Json& object, const Field& field, const Raw& raw) {
   GALEN_UNREACHABLE();
 }
 
-// Recursion is as deep as the table's types are, three levels, however the bytes are nested.
+// Recursion is as deep as the table's types, three levels, whatever the bytes contain.
 StatusOr<Json> DecodeMessage(std::string_view message, std::string_view bytes) {
   Json object = Json::MakeObject({});
   while (!bytes.empty()) {
@@ -195,7 +195,7 @@ StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes) {
   ASSIGN_OR_RETURN(const Json envelope, DecodeMessage("Unknown", bytes.substr(kMagic.size())));
   const std::string& kind = envelope["type"]["kind"].AsString();
   if (!IsKnown(kind)) return Unimplemented("kind {} is not known in protobuf", kind);
-  // PutField made base64 of the bytes, as for any other; here they are wanted as they are.
+  // PutField encoded the bytes as base64; here the raw bytes are needed.
   ASSIGN_OR_RETURN(const std::string raw, DecodeBase64(envelope["raw"].AsString()));
   ASSIGN_OR_RETURN(Json object, DecodeMessage(kind, raw));
   object["apiVersion"] = envelope["type"]["apiVersion"];

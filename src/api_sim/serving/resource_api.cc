@@ -21,7 +21,7 @@ Outcome<Json> ReadOptions(const ApiRequest& request) {
   return ReadBody(request);
 }
 
-// How a patch that cannot be applied is refused: a failed test of a JSON patch, an unknown type, or
+// The refusal of a patch that cannot be applied: a failed test of a JSON patch, an unknown type, or
 // an invalid patch.
 Refusal RefusalOfPatch(const Kind& kind, const std::string& name, const Status& status) {
   switch (status.code()) {
@@ -63,7 +63,7 @@ bool Serves(const Kind& kind, const std::string& subresource) {
   return std::find(list.begin(), list.end(), subresource) != list.end();
 }
 
-// What DELETE answers when the object is gone: the object for Pods, a Status for the rest.
+// DELETE's answer when the object is gone: the object for Pods, a Status for other kinds.
 Json AnswerOfDelete(const Kind& kind, const ObjectDeleter::Deleted& deleted) {
   if (!deleted.gone || kind.resource == kube::kPods) return deleted.object;
   Json details = Json::MakeObject({{"name", deleted.object["metadata"]["name"]},
@@ -97,13 +97,13 @@ std::string ResourceApi::VerbOf(const ApiRequest& request) {
   if (request.method == "PUT") return "update";
   if (request.method == "PATCH") return "patch";
   if (request.method == "DELETE") return one ? "delete" : "deletecollection";
-  // OPTIONS and whatever else there is: kube-apiserver has no verb for it, and refuses it with 405.
+  // Other methods such as OPTIONS have no verb in kube-apiserver, which refuses them with 405.
   return "";
 }
 
 Outcome<ResourceApi::Answer> ResourceApi::Do(const ApiRequest& request, const KindRef& kind) {
   if (!Serves(*kind, request.subresource)) return NoSuchResource();
-  // A namespaced kind is written in a namespace, and a cluster's has none.
+  // A namespaced kind is written in a namespace, a cluster-scoped one without.
   if (!kind->resource.namespaced && !request.ns.empty()) return NoSuchResource();
   const std::string verb = VerbOf(request);
   if (kind->resource.namespaced && request.ns.empty() && verb != "list" && verb != "watch") {
@@ -143,7 +143,7 @@ Outcome<Written> ResourceApi::Post(const ApiRequest& request, const WriteTarget&
 
 Outcome<Written> ResourceApi::Put(const ApiRequest& request, const WriteTarget& target) {
   ASSIGN_OR_RETURN(Json body, ReadBody(request));
-  // A PUT replaces what it names; a body without a name is most often one that was not read.
+  // A body without a name is refused: most often the client sent an empty object.
   if (body["metadata"]["name"].AsString().empty()) {
     return BadRequest("the object has no name in its metadata");
   }
@@ -154,7 +154,7 @@ Outcome<Written> ResourceApi::Patch(const ApiRequest& request, const WriteTarget
   const std::string& type = request.content_type;
   ASSIGN_OR_RETURN(Json patch, ReadBody(request));
   if (type == kube::ContentType(kube::PatchType::kApply)) {
-    // Apply alone must say who owns; other writes fall back on the user agent.
+    // Only apply must name its field manager; other writes use the user agent.
     if (request.Param("fieldManager").empty()) {
       return InvalidRefusal({"meta.k8s.io", "patchoptions", "PatchOptions", ""},
                             {RequiredFault("fieldManager", "is required for apply patch")});
@@ -164,7 +164,8 @@ Outcome<Written> ResourceApi::Patch(const ApiRequest& request, const WriteTarget
   const kube::Resource& resource = target.kind->resource;
   return writer_.Change(target, [&](const Json& present) -> Outcome<Json> {
     Json object = present;
-    // The patch is applied to the newest state, so a patch conflicts only where it says so itself.
+    // The patch is applied to the newest state, so it conflicts only if it contains a condition
+    // itself.
     Status status = Unimplemented("no such patch");
     if (type == kube::ContentType(kube::PatchType::kJson)) {
       status = api_sim::ApplyJsonPatch(object, patch);
@@ -198,7 +199,7 @@ Outcome<Written> ResourceApi::DeleteCollection(const ApiRequest& request, const 
   for (const Snapshot& object : store_.List(kind.collection(), request.ns)) {
     if (!selection.Matches(*object)) continue;
     auto one = deleter_.Delete(kind, KeyOf(*object), wish);
-    // What was deleted so far stays so; the client asks again.
+    // Objects that were deleted so far stay deleted; the client repeats the request.
     if (!one.ok()) return one.status();
     deleted.push_back(std::make_shared<const Json>(one->object));
   }

@@ -11,11 +11,11 @@
 
 namespace galen::api_sim {
 
-// What one does to a Pod beside writing it: bind it to a node, evict it. Answers carry a Status
+// Actions on a Pod besides writing it: binding it to a node and evicting it. Answers carry a Status
 // "Success", as upstream's, not the Pod. Belongs to the API's loop.
 class PodActions {
  public:
-  // What is lent outlives this.
+  // The arguments outlive this.
   PodActions(Loop& loop, ObjectStore& store, ObjectWriter& writer, ObjectDeleter& deleter)
       : loop_(loop), store_(store), writer_(writer), deleter_(deleter) {}
 
@@ -44,18 +44,18 @@ class PodActions {
 // loop.
 class ResourceApi {
  public:
-  // What is lent outlives this.
+  // The arguments outlive this.
   ResourceApi(Loop& loop, Random& random, ObjectStore& store, const KindTable& kinds);
 
-  // An answer at once, or a watch to begin on the request's exchange.
+  // An immediate answer, or a watch to begin on the request's exchange.
   using Answer = std::variant<Written, WatchHub::Spec>;
   // `kind` is the one that the request's path names. 404 for a subresource or scope that the kind
-  // does not have, 405 for a verb that makes no sense there, and what reader, writer and deleter
-  // say.
+  // does not have, 405 for a verb that is not allowed there, and the refusals of reader, writer and
+  // deleter.
   Outcome<Answer> Do(const ApiRequest& request, const KindRef& kind);
 
   // The verb of authorization: "get", "list", "watch", "create", "update", "patch", "delete" or
-  // "deletecollection". Whatever is none of GET, HEAD, POST, PUT and PATCH counts as DELETE.
+  // "deletecollection". Any other method than GET, HEAD, POST, PUT and PATCH counts as DELETE.
   static std::string VerbOf(const ApiRequest& request);
 
  private:

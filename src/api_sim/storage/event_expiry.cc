@@ -19,7 +19,7 @@ EventExpiry::EventExpiry(Loop& loop, ObjectStore& store) : loop_(loop), store_(s
 
 void EventExpiry::Add(const ObjectKey& key, std::uint64_t version) {
   written_.push_back({loop_.Now() + kTimeToLive, key, version});
-  // Not from inside a store's change: the removal is one itself.
+  // Not from inside a store's change, since the removal is a change itself.
   if (written_.size() == kEventsMax + 1) written_.front().due = loop_.Now();
   if (written_.size() == 1 || written_.size() > kEventsMax) SetTimer();
 }
@@ -30,7 +30,7 @@ void EventExpiry::RemoveDue() {
     const Written oldest = written_.front();
     written_.pop_front();
     const Snapshot event = store_.Get(kEvents, oldest.key);
-    // Written again since: a later entry of the queue stands for it.
+    // The Event was written again since: a later entry of the queue covers it.
     if (event != nullptr && ResourceVersionOf(*event) == oldest.version)
       store_.Remove(kEvents, oldest.key);
   }

@@ -1,6 +1,6 @@
 // Removes Events an hour after they were last written, as kube-apiserver's --event-ttl does, and
-// the longest unwritten earlier when there are too many. Acts by itself from its timer. Belongs to
-// the API's loop.
+// the longest unwritten earlier when there are too many. Runs on a timer of its own. Belongs to the
+// API's loop.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace galen::api_sim {
 
 class EventExpiry {
  public:
-  // Events that are there already live as long as new ones: an hour from now. What is lent outlives
+  // Events that are there already live as long as new ones: an hour from now. The arguments outlive
   // this.
   EventExpiry(Loop& loop, ObjectStore& store);
 
   // kube-apiserver's default of --event-ttl.
   static constexpr Duration kTimeToLive = std::chrono::hours(1);
-  // Writes of Events remembered, so an Event that is counted often stands for several. At the limit
-  // the oldest is forgotten, and its Event removed unless it was written again since.
+  // The most writes that are remembered, several for an Event that is counted up often. At the
+  // limit the oldest is dropped, and its Event removed unless it was written again since.
   static constexpr std::size_t kEventsMax = 20'000;
 
  private:
@@ -32,7 +32,7 @@ class EventExpiry {
   };
 
   void Add(const ObjectKey& key, std::uint64_t version);
-  // Removes what is due or too much, and sets the timer for the next.
+  // Removes Events that are due or too many, and sets the timer for the next.
   void RemoveDue();
   void SetTimer();
 

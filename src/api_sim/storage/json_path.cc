@@ -25,8 +25,8 @@ void AddMember(const Json& value, std::string_view name, std::vector<Json>& out)
   if (const Json* member = value.Find(name)) out.push_back(*member);
 }
 
-// A filter such as `@.type=="Ready"`: whether what the path leads to equals, or with != differs
-// from, the text. Values that are no strings are compared as JSON, absence as "".
+// A filter such as `@.type=="Ready"`: whether the path's value equals, or with != differs from, the
+// text. Values other than strings are compared as JSON, a missing one as "".
 bool Passes(const Json& item, std::string_view condition) {
   const std::size_t sign = condition.find("==");
   const std::size_t unlike = condition.find("!=");
@@ -57,9 +57,9 @@ void AddSubscript(const Json& value, std::string_view inside, std::vector<Json>&
     std::int64_t index = 0;
     const char* end = inside.data() + inside.size();
     const auto [read, error] = std::from_chars(inside.data(), end, index);
-    // Neither an index nor anything else that is understood, such as a slice.
+    // Not supported, such as a slice.
     if (error != std::errc() || read != end) return;
-    // Counted from the end.
+    // Negative indexes count from the end.
     if (index < 0) index += static_cast<std::int64_t>(items.size());
     if (index >= 0 && index < static_cast<std::int64_t>(items.size())) {
       out.push_back(items[static_cast<std::size_t>(index)]);
@@ -101,7 +101,7 @@ std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value) {
       for (const Json& item : current) {
         if (!name.empty()) AddMember(item, name, next);
       }
-      // A lone dot, as at the start of ".[0]", leads nowhere new.
+      // A lone dot, as at the start of ".[0]", has no effect.
       if (!name.empty()) current = next;
       path.remove_prefix(end);
       continue;

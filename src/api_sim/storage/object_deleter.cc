@@ -21,7 +21,7 @@ constexpr const char* kNamespaces = "/namespaces";
 // The namespaces that a cluster cannot do without; upstream's NamespaceLifecycle keeps these too.
 const std::set<std::string, std::less<>> kKept{"default", "kube-system", "kube-public"};
 
-// Nobody has to be asked when no kubelet runs the Pod (any more).
+// No kubelet has to stop a Pod that none runs.
 bool StopsAtOnce(const Json& pod) {
   return pod["spec"]["nodeName"].AsString().empty() || HasPodEnded(pod);
 }
@@ -61,7 +61,7 @@ Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& q
     std::int64_t seconds = 0;
     const char* end = query_grace.data() + query_grace.size();
     const auto [read, error] = std::from_chars(query_grace.data(), end, seconds);
-    // One that does not fit would otherwise count as 0: a Pod killed at once instead of late.
+    // Otherwise it would count as 0: the Pod would be killed at once instead of late.
     if (error != std::errc() || read != end) return BadGrace(query_grace);
     wish.grace_seconds = seconds;
   }
@@ -100,7 +100,7 @@ Outcome<ObjectDeleter::Deleted> ObjectDeleter::Delete(const Kind& kind, const Ob
   }
   const Json& meta = (*before)["metadata"];
   const std::int64_t grace = GraceOf(kind, *before, wish);
-  // Nobody to wait for: the object goes at once and the answer is what it was.
+  // Without anything to wait for, the object is removed at once, and the answer is its last state.
   const bool waits = grace > 0 || is_namespace || !meta["finalizers"].items().empty();
   const Json& marked = meta["deletionGracePeriodSeconds"];
   if (!waits) {
@@ -111,7 +111,7 @@ Outcome<ObjectDeleter::Deleted> ObjectDeleter::Delete(const Kind& kind, const Ob
     if (kind.resource == kube::kPods && !is_marked) Mark(kind, key, *before, 0, false);
     return Deleted{*store_.Remove(kind.collection(), key), true};
   }
-  // A later wish may shorten the grace, never lengthen it.
+  // A later request may shorten the grace period, never lengthen it.
   if (meta.Has("deletionTimestamp") && marked.AsInt() <= grace) return Deleted{*before, false};
   return Mark(kind, key, *before, grace, wish.dry_run);
 }
@@ -136,12 +136,12 @@ void ObjectDeleter::OnChange(const std::string& collection, const Change& change
   const bool ns_marked = collection == kNamespaces && change.after != nullptr &&
                          (*change.after)["metadata"].Has("deletionTimestamp");
   if (ns_marked) ending_.insert(change.key.name);
-  // Something of an ending namespace went: it may have been the last.
+  // An object of an ending namespace was removed: it may have been the last.
   const bool left = change.after == nullptr && ending_.contains(change.key.ns);
   if (ns_marked || left) SweepSoon();
 }
 
-// Not from inside a store's change: the sweep changes the store itself.
+// In a later turn: the sweep changes the store itself.
 void ObjectDeleter::SweepSoon() {
   if (std::exchange(sweeping_, true)) return;
   sweep_ = loop_.After(Duration::zero(), [this] {
@@ -154,7 +154,7 @@ void ObjectDeleter::Sweep() {
   // A copy, since removing a namespace comes back to OnChange.
   const std::set<std::string> ending = ending_;
   for (const std::string& ns : ending) {
-    // What is left goes later and brings the next sweep.
+    // The remaining objects are removed later, which causes the next sweep.
     if (!Empty(ns)) continue;
     ending_.erase(ns);
     if (store_.Get(kNamespaces, {"", ns}) != nullptr) store_.Remove(kNamespaces, {"", ns});
@@ -167,7 +167,7 @@ bool ObjectDeleter::Empty(const std::string& ns) {
     const KindRef kind = kinds_.FindCollection(collection);
     if (kind == nullptr || !kind->resource.namespaced) continue;
     for (const Snapshot& object : store_.List(collection, ns)) {
-      // Without wishes of its own: Pods keep the grace that they ask for.
+      // Without options: Pods keep their own grace period.
       const Outcome<Deleted> deleted = Delete(*kind, KeyOf(*object), {});
       empty = empty && deleted.ok() && deleted->gone;
     }

@@ -22,7 +22,8 @@ Outcome<std::uint64_t> ReadNumber(const std::string& text, const char* what) {
   return value;
 }
 
-// The client read elsewhere what is not here yet; client-go knows it by the cause and waits.
+// The client read a version elsewhere that does not exist here yet; client-go recognises the cause
+// and waits.
 Refusal TooLargeVersion(std::uint64_t asked, std::uint64_t current) {
   Refusal refusal = PlainRefusal(
       504, "Timeout",
@@ -35,7 +36,7 @@ Refusal TooLargeVersion(std::uint64_t asked, std::uint64_t current) {
 }
 
 // A page's token: the version of the whole list and the last object that was shown. Opaque to
-// clients; it needs no secret, for it opens nothing that a list would not.
+// clients; it is no secret, since it gives no more access than a list.
 std::string MakeToken(std::uint64_t version, const ObjectKey& last) {
   return EncodeBase64(
       Json::MakeObject(
@@ -45,12 +46,12 @@ std::string MakeToken(std::uint64_t version, const ObjectKey& last) {
 
 }  // namespace
 
-// Which part of which list, as the query says it.
+// Which part of which list, from the query.
 struct ObjectReader::Page {
   std::uint64_t version = 0;
   std::uint64_t limit = 0;         // 0: no limit
-  std::optional<ObjectKey> after;  // shown on earlier pages, up to here
-  bool at_version = false;         // as it was then, not as it is now
+  std::optional<ObjectKey> after;  // the last object of earlier pages
+  bool at_version = false;         // at `version`, not the present state
 };
 
 Outcome<Json> ObjectReader::Get(const ApiRequest& request, const Kind& kind) const {
@@ -65,7 +66,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
   ASSIGN_OR_RETURN(const Selection selection, ReadSelection(request, kind));
   ASSIGN_OR_RETURN(const Page page, ReadPage(request));
   std::optional<std::vector<Snapshot>> all = store_.List(kind.collection(), request.ns);
-  // Reading the past costs a walk back through the history; only pages and exact versions do.
+  // Reading the past means walking back through the history; only pages and exact versions do.
   if (page.at_version) all = store_.ListAt(kind.collection(), request.ns, page.version);
   if (!all) {
     return ExpiredRefusal(
@@ -75,7 +76,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
                                  page.version));
   }
   std::vector<Snapshot> shown;
-  // Counted over the rest, which costs a pass but shows clients how far they are.
+  // Counted over the rest, which costs a pass but shows clients their progress.
   std::int64_t remaining = 0;
   for (Snapshot& object : *all) {
     if (page.after && KeyOf(*object) <= *page.after) continue;
@@ -89,7 +90,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
   Json meta = Json::MakeObject({{"resourceVersion", std::to_string(page.version)}});
   if (remaining > 0) {
     meta["continue"] = MakeToken(page.version, KeyOf(*shown.back()));
-    // With a selector the real server does not count what it has not read.
+    // With a selector the real server does not know how many objects remain.
     if (selection.empty()) meta["remainingItemCount"] = remaining;
   }
   return presentation.Many(kind, shown, std::move(meta), loop_.WallNow());
@@ -114,16 +115,16 @@ Outcome<ObjectReader::Page> ObjectReader::ReadPage(const ApiRequest& request) co
     page.at_version = true;
     return page;
   }
-  // The token carries its version, so with one these parameters are not looked at.
+  // The token contains its version, so these parameters are ignored with one.
   if (asked.empty() && !match.empty()) {
     return BadRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
   }
-  // "0" asks for anything there is; the newest is as good.
+  // "0" allows any version; the newest one is fine.
   if (asked.empty() || asked == "0") return page;
   ASSIGN_OR_RETURN(const std::uint64_t version, ReadNumber(asked, "resourceVersion"));
   if (version > page.version) return TooLargeVersion(version, page.version);
-  // "NotOlderThan", and a version alone, are met by the newest. A page at a version is exact, by
-  // Kubernetes' table of list semantics.
+  // "NotOlderThan", and a version alone, are satisfied by the newest. A page at a version is exact,
+  // by Kubernetes' table of list semantics.
   if (match == "Exact" || (match.empty() && page.limit > 0)) {
     page.version = version;
     page.at_version = true;
@@ -143,7 +144,8 @@ Outcome<WatchHub::Spec> ObjectReader::ReadWatch(const ApiRequest& request,
   }
   const std::string& version = request.Param("resourceVersion");
   spec.bookmarks = request.Flag("allowWatchBookmarks");
-  // Without a version a watch begins with what there is, as kubectl and old clients rely on.
+  // Without a version a watch begins with the present objects, on which kubectl and old clients
+  // rely.
   spec.initial_events = request.Flag("sendInitialEvents") || version.empty() || version == "0";
   spec.initial_bookmark = request.Flag("sendInitialEvents") && spec.bookmarks;
   spec.after = store_.version();
@@ -154,7 +156,7 @@ Outcome<WatchHub::Spec> ObjectReader::ReadWatch(const ApiRequest& request,
   if (!request.Param("timeoutSeconds").empty()) {
     ASSIGN_OR_RETURN(seconds, ReadNumber(request.Param("timeoutSeconds"), "timeoutSeconds"));
   }
-  // A day: longer than any client means, and short of what would overflow a Duration.
+  // A day: longer than any client needs, and short enough not to overflow a Duration.
   constexpr std::uint64_t kSecondsMax = 24 * 60 * 60;
   spec.timeout =
       seconds > 0

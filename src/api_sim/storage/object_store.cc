@@ -47,7 +47,7 @@ Snapshot ObjectStore::Remove(const std::string& collection, const ObjectKey& key
   Objects& objects = collections_[collection].objects;
   const auto it = objects.find(key);
   GALEN_CHECK(it != objects.end());
-  // A removal is a change of its own: watchers see the object at the version at which it went.
+  // A removal has a version of its own: watchers see the object with it.
   const Snapshot last = Stamp(*it->second, ++version_);
   objects.erase(it);
   Record(collection, {version_, key, last, nullptr});
@@ -73,7 +73,7 @@ std::optional<std::vector<Snapshot>> ObjectStore::ListAt(const std::string& coll
   if (version < OldestKnown(collection)) return std::nullopt;
   const Collection* found = Find(collection);
   if (found == nullptr) return std::vector<Snapshot>{};
-  // From the present backwards: each change younger than `version` is undone.
+  // Backwards from the present: each change newer than `version` is undone.
   Objects objects = found->objects;
   for (auto it = found->history.rbegin(); it != found->history.rend(); ++it) {
     if (it->version <= version) break;
@@ -114,8 +114,7 @@ void ObjectStore::Record(const std::string& collection, Change change) {
   Collection& record = collections_[collection];
   record.history.push_back(change);
   if (record.history.size() > options_.history_max) {
-    // Before the listeners are called: one that is fed from the history may now find itself too
-    // late.
+    // Before the listeners are called: one that reads the history may now be too late.
     record.forgotten = record.history.front().version;
     record.history.pop_front();
   }

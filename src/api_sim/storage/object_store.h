@@ -1,6 +1,6 @@
 // Every object of the API at its newest version, and the last changes of each collection. One
 // counter numbers all changes; it is what clients know as resourceVersion. Knows nothing of kinds
-// or rules: whatever is put is stored. Objects are immutable snapshots, shared with the history and
+// or rules, and stores every object. Objects are immutable snapshots, shared with the history and
 // with readers.
 // Belongs to the API's loop. A collection is named "GROUP/PLURAL" and begins with its first object.
 #pragma once
@@ -23,7 +23,7 @@ namespace galen::api_sim {
 // Shared because the store, its history and answers under way read the same immutable value.
 using Snapshot = std::shared_ptr<const Json>;
 
-// One write: `before` is null for a new object, `after` for one that is gone. A removal's `before`
+// One write: `before` is null for a new object, `after` for a removed one. A removal's `before`
 // carries the version of the removal.
 struct Change {
   std::uint64_t version = 0;
@@ -34,51 +34,53 @@ struct Change {
 
 class ObjectStore {
  public:
+  // The store's first version, and its history's length.
   struct Options {
-    // Versions start after this; a start later in time must begin higher, so that a client of an
-    // earlier life must list again.
+    // Versions start after this; a later start must begin higher, so that a client of an earlier
+    // run must list again.
     std::uint64_t first_version = 1;
-    // Changes kept a collection. A watch or page older than these is answered with 410.
+    // Changes that are kept for each collection. A watch or page of an older version gets 410.
     std::size_t history_max = 8192;
   };
-  // Is called for every change, right after it was made and before the writer goes on. May read the
-  // store. One that writes to it makes the listeners after it see that change before the one that
-  // caused it, so most wait for a turn of the loop instead.
+  // Called for every change, right after it was made and before the writer continues. May read the
+  // store. If it writes, later listeners see that change before the one that caused it, so most
+  // wait for a turn of the loop.
   using OnChange = std::function<void(const std::string& collection, const Change& change)>;
 
   // Empty, at options.first_version.
   explicit ObjectStore(Options options)
       : options_(options), version_(options.first_version), loaded_(options.first_version) {}
 
-  // Never removed; listeners are called in the order in which they were added.
+  // Listeners are never removed; they are called in the order in which they were added.
   void AddListener(OnChange listener) { listeners_.push_back(std::move(listener)); }
 
-  // Puts an object as it was before the process started, its resourceVersion included; nobody is
-  // notified, no version is spent. REQUIRES: nothing was put yet, and StartAt() follows.
+  // Restores an object from before the process started, with its resourceVersion; listeners are not
+  // called, and no version is used. REQUIRES: nothing was put yet, and StartAt() follows.
   void Load(const std::string& collection, const ObjectKey& key, Json object);
   void Unload(const std::string& collection, const ObjectKey& key);
-  // From here on versions are above `version`, and history older than it counts as forgotten. Never
-  // goes back: a version lower than the present one changes nothing but the history.
+  // From here on versions are above `version`, and older history counts as dropped. Never goes
+  // back: a version lower than the present one changes nothing but the history.
   void StartAt(std::uint64_t version);
 
-  // Writes the object with a new metadata.resourceVersion and gives it back. Also for an object
-  // that differs in nothing: whoever writes compares first.
+  // Writes the object with a new metadata.resourceVersion and returns it, even for an object
+  // without changes: callers compare first.
   Snapshot Put(const std::string& collection, const ObjectKey& key, Json object);
-  // Gives the object's last state, with the version of its removal. REQUIRES: it exists.
+  // Removes the object; returns its last state, with the version of its removal. REQUIRES: it
+  // exists.
   Snapshot Remove(const std::string& collection, const ObjectKey& key);
 
   Snapshot Get(const std::string& collection, const ObjectKey& key) const;  // null: none
   // In order of namespace and name; `ns` "" is all namespaces.
   std::vector<Snapshot> List(const std::string& collection, const std::string& ns) const;
-  // The same as it was at `version`; nullopt when that is further back than the history.
+  // The same at `version`; nullopt when the history does not reach back that far.
   std::optional<std::vector<Snapshot>> ListAt(const std::string& collection, const std::string& ns,
                                               std::uint64_t version) const;
-  // All that ever held an object, in order of their names.
+  // All collections that ever held an object, in order of their names.
   std::vector<std::string> Collections() const;
 
   // The version of the newest change of any collection.
   std::uint64_t version() const { return version_; }
-  // Changes after this version are all still known.
+  // All changes after this version are still in the history.
   std::uint64_t OldestKnown(const std::string& collection) const;
   // The first change after `version`, or null. Stays valid until the next write. REQUIRES, to miss
   // none: `version` is not below OldestKnown().
@@ -90,7 +92,7 @@ class ObjectStore {
     Objects objects;
     // In order of versions, at most history_max.
     std::deque<Change> history;
-    std::uint64_t forgotten = 0;  // version of the newest change that fell out of the history
+    std::uint64_t forgotten = 0;  // version of the newest change that was dropped from the history
   };
 
   const Collection* Find(const std::string& collection) const;
@@ -98,7 +100,7 @@ class ObjectStore {
 
   const Options options_;
   std::uint64_t version_;
-  // What was before the start is known as objects but not as changes.
+  // Objects from before the start are known, but not their changes.
   std::uint64_t loaded_;
   std::map<std::string, Collection> collections_;
   std::vector<OnChange> listeners_;

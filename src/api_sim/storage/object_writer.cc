@@ -14,8 +14,8 @@
 namespace galen::api_sim {
 namespace {
 
-// What `desired` means for the whole object: a status write keeps the rest, any other write keeps
-// the status.
+// The whole object after the write of `desired`: a status write keeps the rest, any other write
+// keeps the status.
 Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   // A binding sets the node and says so in the status at once.
   if (!target.kind->has_status || target.subresource == "binding") return desired;
@@ -41,8 +41,8 @@ Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   return after;
 }
 
-// Who names a uid means that object. Of a PUT it is a precondition; a patch that names another one
-// would change a field that never changes (registry/generic/registry/store.go upstream).
+// A uid in the body means that object. In a PUT it is a precondition; in a patch another uid would
+// change a field that never changes (registry/generic/registry/store.go upstream).
 std::optional<Refusal> CheckUid(const WriteTarget& target, const Json& before, const Json& desired,
                                 bool is_put) {
   const Subject subject = target.kind->subject(target.key.name);
@@ -58,12 +58,12 @@ std::optional<Refusal> CheckUid(const WriteTarget& target, const Json& before, c
                                      uid, own_uid));
 }
 
-// Optimistic concurrency: who names a version means that one.
+// Optimistic concurrency: a version in the body is a precondition.
 std::optional<Refusal> CheckVersion(const WriteTarget& target, const Json& before,
                                     const Json& desired) {
   const Subject subject = target.kind->subject(target.key.name);
   const std::string& version = desired["metadata"]["resourceVersion"].AsString();
-  // The 0 is what Go shows of a version that is not set.
+  // Go shows an unset version as 0.
   if (version.empty() && target.kind->needs_version_to_update) {
     return InvalidRefusal(
         subject, {InvalidFault("metadata.resourceVersion", 0, "must be specified for an update")});
@@ -89,8 +89,8 @@ void AddFaults(Faults& faults, Faults more) {
   faults.insert(faults.end(), more.begin(), more.end());
 }
 
-// What the schema says against the object. A Pod's status may hold a key of a list twice: upstream
-// checks that of an apply only, and of the devices of one entry, see CheckPodChange().
+// Faults by the schema. A Pod's status may hold a key of a list twice: upstream checks that only
+// for an apply, and for the devices of one entry, see CheckPodChange().
 Faults CheckSchema(const Kind& kind, const Json& object) {
   if (kind.schema.is_null()) return {};
   Faults faults = ValidateSchema(kind.schema, object);
@@ -102,7 +102,7 @@ Faults CheckSchema(const Kind& kind, const Json& object) {
   return faults;
 }
 
-// Who is on the way out waits for those that it has, and for nobody who comes later.
+// An object that is being deleted may lose finalizers, but not get new ones.
 Faults CheckFinalizers(const Json& before, const Json& after) {
   if (!before["metadata"].Has("deletionTimestamp")) return {};
   const Json::Array& old = before["metadata"]["finalizers"].items();
@@ -116,7 +116,7 @@ Faults CheckFinalizers(const Json& before, const Json& after) {
   return {};
 }
 
-// Kept until the last finalizer is gone and the grace period was cut to nothing.
+// Removed once the last finalizer is gone and the grace period is zero.
 bool IsReadyToGo(const Json& object) {
   const Json& meta = object["metadata"];
   return meta.Has("deletionTimestamp") && meta["finalizers"].items().empty() &&
@@ -129,7 +129,7 @@ ObjectWriter::ObjectWriter(Loop& loop, Random& random, ObjectStore& store)
     : loop_(loop), random_(random), store_(store) {}
 
 Outcome<Written> ObjectWriter::Create(const WriteTarget& target, Json object) {
-  // A version would claim that it was read before.
+  // A new object cannot have a version.
   if (!std::as_const(object)["metadata"]["resourceVersion"].AsString().empty()) {
     return BadRequest("resourceVersion should not be set on objects to be created");
   }
@@ -148,12 +148,12 @@ Outcome<Written> ObjectWriter::Update(const WriteTarget& target, Json desired) {
 Outcome<Written> ObjectWriter::Change(const WriteTarget& target, const Edit& edit) {
   const Snapshot before = store_.Get(target.kind->collection(), target.key);
   if (before == nullptr) return NotFoundRefusal(target.kind->subject(target.key.name));
-  // Patches are written in the version of the URL, objects stay in the one they came in.
+  // Patches are written in the URL's version, objects are stored in the version in which they came.
   Json present = *before;
   present["apiVersion"] = target.kind->resource.api_version();
   ASSIGN_OR_RETURN(Json desired, edit(present));
   if (!desired.is_object()) return BadRequest("the patch makes the object something else");
-  // Naming no version is what makes a patch unconditional, also for kinds whose PUT must name one.
+  // A patch is unconditional if it names no version, also for kinds whose PUT must name one.
   if (!std::as_const(desired)["metadata"]["resourceVersion"].is_string()) {
     desired["metadata"]["resourceVersion"] = (*before)["metadata"]["resourceVersion"];
   }
@@ -163,11 +163,11 @@ Outcome<Written> ObjectWriter::Change(const WriteTarget& target, const Edit& edi
 Outcome<Written> ObjectWriter::Apply(const WriteTarget& target, Json applied, bool force) {
   if (auto refusal = CheckIdentity(target, applied)) return *refusal;
   const Snapshot before = store_.Get(target.kind->collection(), target.key);
-  // Only the main part creates.
+  // Only a write of the main resource creates the object.
   if (before == nullptr && !target.subresource.empty()) {
     return NotFoundRefusal(target.kind->subject(target.key.name));
   }
-  // Who names a uid means an object that was there once, and must not make another one.
+  // A uid in the configuration means an earlier object, and must not create another one.
   if (const std::string& uid = std::as_const(applied)["metadata"]["uid"].AsString();
       before == nullptr && !uid.empty()) {
     return ConflictRefusal(target.kind->subject(target.key.name),
@@ -244,11 +244,11 @@ std::optional<Refusal> ObjectWriter::CheckNamespace(const WriteTarget& target) c
   return refusal;
 }
 
-// Defaults, and what the schema does not know; gives the warnings.
+// Applies defaults and handles unknown fields; returns the warnings.
 Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& target,
                                                           Json& object) const {
   const Kind& kind = *target.kind;
-  // A custom object may be allowed to hold null; built-in types cannot, in Go.
+  // A custom object may contain null; built-in types cannot, in Go.
   DropNulls(kind.custom ? object["metadata"] : object);
   std::vector<std::string> warnings;
   if (kind.schema.is_null()) return warnings;
@@ -260,8 +260,8 @@ Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& tar
       warnings.push_back(fmt::format("unknown field \"{}\"", path));
     }
   }
-  // Before defaults: a list that was left empty is one that was not given. Of a custom object only
-  // the metadata has a type in Go.
+  // Before defaults: an empty list counts as absent. In a custom object only the metadata has a Go
+  // type.
   if (!kind.custom) {
     DropEmpty(kind.schema, object);
   } else if (object.Has("metadata")) {
@@ -295,7 +295,7 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Wa
   if (faults.empty()) AddFaults(faults, CheckObject(kind, object));
   const ObjectKey key = KeyOf(object);
   if (!faults.empty()) return InvalidRefusal(kind.subject(key.name), faults);
-  // After the checks, as upstream: a bad object is bad whether or not its name is taken.
+  // After the checks, as upstream: an invalid object is refused whether or not its name is taken.
   if (store_.Get(kind.collection(), key) != nullptr) {
     return AlreadyExistsRefusal(kind.subject(key.name));
   }
@@ -306,13 +306,13 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Wa
   return Written{201, *store_.Put(kind.collection(), key, std::move(object)), std::move(warnings)};
 }
 
-// Steps in upstream's order: who is meant, on which version, what it comes to as a whole object,
-// its defaults, its checks, who owns what, and whether anything changed at all.
+// Steps in upstream's order: uid, version, the whole object, defaults, checks, owners, and whether
+// anything changed.
 Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& before, Json desired,
                                        Way way) {
   const Kind& kind = *target.kind;
   if (auto refusal = CheckIdentity(target, desired)) return *refusal;
-  // A patch may have been made for an older version of the object: that is reported first.
+  // If a patch was made for an older version, that is reported first.
   const auto uid_refusal = CheckUid(target, before, desired, way == Way::kPut);
   if (way == Way::kPut && uid_refusal) return *uid_refusal;
   if (auto refusal = CheckVersion(target, before, desired)) return *refusal;
@@ -336,7 +336,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
     after["metadata"]["managedFields"] = before["metadata"]["managedFields"];
     TrackUpdate(kind, target.manager, target.subresource, loop_.WallNow(), before, after);
   }
-  // An apply may change who owns what and nothing else; that is worth a write, later times are not.
+  // An apply may only change owners; that is written, newer times alone are not.
   if (IsSameObject(before, after) &&
       (way != Way::kApply ||
        IsSameOwnership(before["metadata"]["managedFields"], after["metadata"]["managedFields"]))) {
@@ -350,7 +350,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
 Written ObjectWriter::Store(const WriteTarget& target, const Json& before, Json after) {
   if (target.dry_run) return {200, std::move(after), {}};
   const std::string collection = target.kind->collection();
-  // The last finalizer was taken off a marked object: this very write removes it.
+  // The last finalizer of an object marked for deletion was removed: this write removes the object.
   if (IsReadyToGo(after) && before["metadata"].Has("deletionTimestamp")) {
     store_.Remove(collection, target.key);
     return {200, std::move(after), {}};

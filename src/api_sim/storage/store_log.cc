@@ -56,7 +56,7 @@ std::uint64_t VersionIn(const Json& payload) {
                              : ResourceVersionOf(payload["object"]);
 }
 
-// Hands each good record to `take` and gives the bytes they span; what follows is torn.
+// Passes each valid record to `take` and returns the bytes that they span; the rest is torn.
 template <typename Take>
 std::size_t ReadRecords(std::string_view bytes, const Take& take) {
   std::size_t at = 0;
@@ -80,7 +80,7 @@ StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(Loop& loop, FileSystem& files
   std::unique_ptr<StoreLog> kept(new StoreLog(loop, files, log, std::move(directory), store));
   RETURN_IF_ERROR(Annotate(files.MakeDirectories(kept->directory_, 0700), "data directory"));
   RETURN_IF_ERROR(Annotate(kept->Load(), "data directory {}", kept->directory_));
-  // After loading, which notifies nobody and is in the log already.
+  // After loading: loaded objects are in the log already.
   store.AddListener([raw = kept.get()](const std::string& collection, const Change& change) {
     raw->OnChange(collection, change);
   });
@@ -111,14 +111,15 @@ Status StoreLog::LoadSnapshot() {
 Status StoreLog::LoadChanges() {
   const StatusOr<std::string> bytes = files_.Read(PathOf(kChangesName));
   if (!bytes.ok()) return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
-  // A kill between a new snapshot and the removal of the old log leaves both. What the snapshot
-  // knows of is not taken again: the log may lack what came last, and would bring back the past.
+  // A kill between a new snapshot and the removal of the old log leaves both. Changes that the
+  // snapshot contains are not applied again: the log may lack the last ones, and would restore
+  // older states.
   const std::uint64_t folded = loaded_version_;
   const std::size_t read = ReadRecords(*bytes, [this, folded](const Json& payload) {
     if (VersionIn(payload) > folded) Take(payload);
   });
   if (read == bytes->size()) return OkStatus();
-  log_.Warning("the end of the log of changes was torn and is put beside",
+  log_.Warning("the log of changes ends in a torn record, which is set aside",
                {{"file", PathOf(kTornName)}, {"bytes", bytes->size() - read}});
   return files_.WriteAtomically(PathOf(kTornName), std::string_view(*bytes).substr(read));
 }
@@ -142,10 +143,10 @@ Status StoreLog::Fold() {
       snapshot += Record(PutPayload(collection, *object));
     }
   }
-  // The removal of nothing carries the version on, should no object bear the newest one.
+  // A removal of no object stores the newest version, in case no object has it.
   snapshot += Record(RemovePayload("", {}, store_.version()));
-  // The new snapshot is in place before the old log goes: a crash in between leaves changes that
-  // the snapshot holds already.
+  // The new snapshot is in place before the old log is removed: after a crash in between, the log
+  // only has changes that the snapshot contains.
   RETURN_IF_ERROR(files_.WriteAtomically(PathOf(kSnapshotName), snapshot));
   changes_.reset();
   RETURN_IF_ERROR(files_.Remove(PathOf(kChangesName)));
@@ -155,7 +156,7 @@ Status StoreLog::Fold() {
 }
 
 void StoreLog::OnChange(const std::string& collection, const Change& change) {
-  if (trouble_) return;  // the next fold holds this too
+  if (trouble_) return;  // the next fold stores this change too
   const std::string record =
       Record(change.after != nullptr ? PutPayload(collection, *change.after)
                                      : RemovePayload(collection, change.key, change.version));
@@ -170,7 +171,7 @@ void StoreLog::Conclude(const Status& status) {
                {{"directory", directory_}, {"reason", status.message()}});
   }
   trouble_ = !status.ok();
-  // The file's end is unknown after an error, so the way back is a snapshot of everything.
+  // The end of the file is unknown after an error, so a whole snapshot is written.
   if (trouble_) retry_ = loop_.After(kRetryAfter, [this] { Conclude(Fold()); });
 }
 

@@ -30,7 +30,7 @@ const Json& ConditionOf(const Json& object, std::string_view type) {
   return it == conditions.end() ? kAbsent : *it;
 }
 
-// Why a container is not simply running, or "".
+// Why a container is not just running, or "".
 std::string TroubleOf(const Json& status) {
   const Json& state = status["state"];
   const std::string& waiting = state["waiting"]["reason"].AsString();
@@ -48,7 +48,7 @@ std::string InitTroubleOf(const Json& pod) {
   for (std::size_t i = 0; i < statuses.items().size(); ++i) {
     const Json& state = statuses[i]["state"];
     const bool done = state.Has("terminated") && state["terminated"]["exitCode"].AsInt() == 0;
-    // Through, or a sidecar that is up.
+    // Finished, or a sidecar that is up.
     if (done || statuses[i]["started"].AsBool()) continue;
     const std::string trouble = TroubleOf(statuses[i]);
     if (!trouble.empty() && trouble != "PodInitializing") return "Init:" + trouble;
@@ -57,7 +57,7 @@ std::string InitTroubleOf(const Json& pod) {
   return "";
 }
 
-// "Running", "CrashLoopBackOff", "Init:1/2", "Terminating", …: the worst that can be said.
+// "Running", "CrashLoopBackOff", "Init:1/2", "Terminating", …: the worst state that applies.
 std::string PodStatus(const Json& pod) {
   const Json& status = pod["status"];
   std::string reason = status["reason"].AsString();
@@ -71,7 +71,7 @@ std::string PodStatus(const Json& pod) {
       if (!trouble.empty()) reason = trouble;
     }
   }
-  // Set by the node lifecycle controller when a node is gone: nobody knows whether the Pod ended.
+  // Set by the node lifecycle controller when a node is gone: whether the Pod ended is unknown.
   const bool lost = status["reason"].AsString() == "NodeLost";
   if (pod["metadata"].Has("deletionTimestamp")) return lost ? "Unknown" : "Terminating";
   return reason;
@@ -146,7 +146,7 @@ Json NodeCell(const std::string& column, const Json& node) {
 }
 
 std::string EventTime(const Json& event, const char* first, WallTime now) {
-  // Events of events.k8s.io writers have eventTime and not the other two.
+  // Events written by events.k8s.io have only eventTime.
   for (const char* field : {first, "eventTime", "firstTimestamp"}) {
     if (event[field].is_string()) return AgeOf(event[field], now);
   }
@@ -202,7 +202,7 @@ Json MadeCell(const Kind& kind, const std::string& column, const Json& object, W
   return object["status"]["disruptionsAllowed"].AsInt();
 }
 
-// A time is shown as how long ago it was; what is no time is shown as it is.
+// A time is shown as an age; any other value as it is.
 Json AgeCell(const Json& value, WallTime now) {
   const StatusOr<WallTime> then = ParseRfc3339(value.AsString());
   if (!then.ok()) return value.is_null() ? Json("<unknown>") : value;
@@ -217,8 +217,8 @@ Json PathCell(const Column& column, const Json& object, WallTime now) {
   const bool matches = (column.type == "integer" || column.type == "number") ? value.is_number()
                        : column.type == "boolean"                            ? value.is_bool()
                                                                              : value.is_string();
-  // As upstream's printer: a value of another type shows as nothing, except that a text column
-  // takes anything, as JSON.
+  // As upstream's printer: a value of another type is shown as empty, but a text column shows any
+  // value as JSON.
   if (matches || column.type != "string") return matches ? value : Json();
   return value.Dump();
 }

@@ -11,13 +11,14 @@ std::string Line(std::string_view type, Json object) {
   return Json::MakeObject({{"type", type}, {"object", std::move(object)}}).Dump() + "\n";
 }
 
-// Whether the watcher sees this state of the object; null is seen by nobody.
+// Whether the watcher selects this state of the object; false for null.
 bool Concerns(const WatchHub::Spec& spec, const ObjectKey& key, const Snapshot& object) {
   return object != nullptr && (spec.ns.empty() || spec.ns == key.ns) &&
          spec.selection.Matches(*object);
 }
 
-// An object that leaves the selection is shown as it was, under the version at which it left.
+// An object that leaves the selection is shown with its last selected state, at the version at
+// which it left.
 Json LastSeen(const Change& change) {
   Json object = *change.before;
   object["metadata"]["resourceVersion"] = std::to_string(change.version);
@@ -32,7 +33,7 @@ WatchHub::WatchHub(Loop& loop, ObjectStore& store) : loop_(loop), store_(store) 
 
 void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   const std::uint64_t id = next_id_++;
-  // By id: the watcher may have ended by itself before its client went.
+  // By id: the watcher may have ended before its client disconnected.
   exchange->OnGone([this, id] {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) return;
@@ -48,7 +49,7 @@ void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   watcher = {std::move(spec), std::move(exchange), 0, std::move(timeout), false};
   watcher.sent = watcher.spec.after;
   if (watcher.spec.initial_events) {
-    // The present of this moment, whenever the client takes it; changes go on from here.
+    // The present objects, whenever the client reads them; changes follow from here.
     watcher.sent = store_.version();
     watcher.initial = store_.List(watcher.spec.kind->collection(), watcher.spec.ns);
     std::ranges::reverse(watcher.initial);
@@ -88,7 +89,7 @@ void WatchHub::Pump(Watcher& watcher) {
   const std::string collection = watcher.spec.kind->collection();
   while (!watcher.ended && watcher.exchange->queued() < kQueuedBytesMax) {
     const std::uint64_t oldest = store_.OldestKnown(collection);
-    // A version of the future belongs to an earlier life that was not kept.
+    // A version of the future comes from an earlier run whose state was not stored.
     if (watcher.sent < oldest || watcher.sent > store_.version()) {
       const Refusal expired =
           ExpiredRefusal(fmt::format("too old resource version: {} ({})", watcher.sent, oldest));
@@ -97,7 +98,7 @@ void WatchHub::Pump(Watcher& watcher) {
     }
     const Change* change = store_.NextChange(collection, watcher.sent);
     if (change == nullptr) return;
-    // Also when it does not concern the watcher, so that it does not fall behind by silence.
+    // Also for changes that the watcher does not select, so that it does not fall behind.
     watcher.sent = change->version;
     Send(watcher, *change);
   }
@@ -146,8 +147,8 @@ void WatchHub::OnTimeout(std::uint64_t id) {
   if (it == watchers_.end() || it->second.ended) return;
   Pump(it->second);
   if (!it->second.ended) {
-    // A last bookmark lets the client come back from here instead of from its last event.
-    // Not while it lacks objects that are older than the bookmark.
+    // A last bookmark lets the client resume here instead of at its last event. Not sent while the
+    // client lacks objects that are older than the bookmark.
     if (it->second.spec.bookmarks && !it->second.beginning)
       SendBookmark(it->second, Bookmark::kProgress);
     End(it->second);
@@ -155,8 +156,8 @@ void WatchHub::OnTimeout(std::uint64_t id) {
   WakeSoon();
 }
 
-// A watcher that has seen all is as new as the store, whatever changed elsewhere: saying so spares
-// it the 410 when it comes back later.
+// A watcher that has seen all is as new as the store, whatever changed elsewhere: a bookmark saves
+// it a 410 when it resumes later.
 void WatchHub::OnBookmarkTime() {
   PumpAll();
   for (auto& [id, watcher] : watchers_) {

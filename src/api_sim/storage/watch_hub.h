@@ -1,6 +1,6 @@
 // Sends changes to watchers. A watcher is a place in the store's history, not a queue: a slow one
-// falls behind without costing memory, and gets a 410 when the history has moved past it. Of the
-// objects that a watch begins with it holds the store's own snapshots until the client takes them.
+// falls behind without costing memory, and gets a 410 when the history has moved past it. The
+// initial objects of a watch are shared snapshots of the store, held until the client reads them.
 // Belongs to the API's loop.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace galen::api_sim {
 
 class WatchHub {
  public:
-  // What one client wants to see; made by ObjectReader::ReadWatch().
+  // What one client watches; made by ObjectReader::ReadWatch().
   struct Spec {
     KindRef kind;
     std::string ns;  // "" = all
@@ -28,10 +28,10 @@ class WatchHub {
     std::uint64_t after = 0;  // changes up to this version are known to the client
     Duration timeout{};       // the watch ends by itself after this
     bool bookmarks = false;
-    // The present objects come first, as ADDED; then, if wanted, a bookmark that says so.
+    // The present objects come first, as ADDED; then, if wanted, a bookmark that marks their end.
     bool initial_events = false;
     bool initial_bookmark = false;
-    // How objects are shown: whole, as a table, as metadata.
+    // The form of objects: whole, as a table, as metadata.
     std::function<Json(const Json& object)> present;
   };
 
@@ -42,14 +42,15 @@ class WatchHub {
   // version that is too old, or of the future, is reported as an ERROR event with 410, not as a
   // status. Any number of watches may be open.
   void Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange);
-  // Ends all watches of a collection after sending what is left; for kinds that are no more.
+  // Ends all watches of a collection after sending the rest; for kinds that were removed.
   void EndAll(const std::string& collection);
 
   std::size_t watchers() const { return watchers_.size(); }
 
   // How often a watcher that asked for bookmarks gets one: kube-apiserver's interval, a minute.
   static constexpr Duration kBookmarkInterval = std::chrono::seconds(60);
-  // What a watcher may leave unread before it is fed no more; it goes on once it has read all.
+  // How much a watcher may leave unread before nothing more is sent; it resumes once it has read
+  // all.
   static constexpr std::size_t kQueuedBytesMax = 256 * 1024;
 
  private:
@@ -59,21 +60,22 @@ class WatchHub {
     std::uint64_t sent = 0;  // version of the newest change sent or skipped
     Timer timeout;
     bool ended = false;
-    // The objects it begins with that it had no room for yet; the next one is last.
+    // Initial objects that it had no room for yet; the next one is last.
     std::vector<Snapshot> initial = {};
-    bool beginning = false;  // some of them, or the bookmark after them, are still to be sent
+    // some initial objects, or the bookmark after them, are still to be sent
+    bool beginning = false;
   };
 
-  // One pump of all watchers for all changes of a turn.
+  // Has one pump of all watchers made for all changes of a turn.
   void WakeSoon();
   void PumpAll();
-  // Sends a watcher what it can take of what it has not received.
+  // Sends a watcher as much of what it lacks as it has room for.
   void Pump(Watcher& watcher);
-  // One change as ADDED, MODIFIED or DELETED, as it looks through the watcher's selection.
+  // Sends a change as ADDED, MODIFIED or DELETED, according to the watcher's selection.
   void Send(Watcher& watcher, const Change& change);
-  // What it can take of the objects it begins with; false while some are left.
+  // Sends as many initial objects as there is room for; false while some are left.
   bool SendInitial(Watcher& watcher);
-  // "How far the watcher is", or also "these were the objects that it begins with".
+  // kProgress: the watcher's present version; kInitialEnd: also the end of its initial objects.
   enum class Bookmark { kProgress, kInitialEnd };
   void SendBookmark(Watcher& watcher, Bookmark kind);
   void End(Watcher& watcher);

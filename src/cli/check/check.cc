@@ -38,7 +38,7 @@ constexpr int kExitNoAnswer = 2;  // the check came to no result
 constexpr std::int64_t kSecondsMost = 24 * 3600;
 constexpr std::int64_t kRoundsMost = 1'000'000;
 constexpr double kMemoryPercentMost = 95;
-// How often the terminal's line is written anew, and how often a line elsewhere.
+// How often the terminal's line is redrawn, and how often a line is printed elsewhere.
 constexpr Duration kCheckRedrawEvery = std::chrono::milliseconds(500);
 constexpr Duration kCheckLineEvery = std::chrono::seconds(10);
 constexpr Duration kLookAtCallEvery = std::chrono::milliseconds(100);
@@ -74,7 +74,7 @@ Status ValidateCheck(const CheckArguments& arguments) {
   return OkStatus();
 }
 
-// That no Pod holds one of them, by the agent of this node.
+// OK when no Pod holds one of the devices, according to this node's agent.
 Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments& arguments) {
   constexpr std::string_view kAdvice = "--in-use-too checks it all the same";
   const auto dialer = net::MakeDialer(loop);
@@ -85,7 +85,7 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
   };
   const auto answer = ask();
   if (!answer.ok()) {
-    return Unavailable("nobody says whether a Pod holds {}: {}; {}",
+    return Unavailable("it is not known whether a Pod holds {}: {}; {}",
                        fmt::join(arguments.devices, ", "), answer.status().message(), kAdvice);
   }
   for (const std::string& name : arguments.devices) {
@@ -97,8 +97,9 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
           name, arguments.driver.empty() ? "" : " of " + arguments.driver);
     }
     if (devices.empty()) {
-      return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
-                         name, kAdvice);
+      return Unavailable(
+          "it is not known whether a Pod holds {}: the agent knows no such device; {}", name,
+          kAdvice);
     }
     for (const wire::Device& device : devices) {
       if (device.holders().empty()) continue;
@@ -163,7 +164,7 @@ class CheckRun {
   }
 
  private:
-  // What the check's thread has meanwhile: a call that hangs keeps it longer than the command.
+  // Owned by the check's thread meanwhile: a call that hangs keeps it longer than the command.
   struct Lent {
     explicit Lent(const CheckArguments& arguments)
         : watch({.now = EpollLoop::Clock,
@@ -177,7 +178,7 @@ class CheckRun {
     active::CheckWatch watch;
   };
 
-  // At the calls of the check, and at what there is to show.
+  // Looks at the check's calls and its progress.
   void Look() {
     const active::CheckWatch::View view = watch_.Look();
     if (view.lasts > arguments_.call_timeout) {
@@ -211,8 +212,8 @@ class CheckRun {
   }
 
   const std::unique_ptr<EpollLoop> loop_;
-  std::unique_ptr<Lent> lent_;  // null while the thread has it
-  active::CheckWatch& watch_;   // of `lent_`; there until Run returns, wherever that is
+  std::unique_ptr<Lent> lent_;  // null while the thread owns it
+  active::CheckWatch& watch_;   // of `lent_`; valid until Run returns, wherever that is
   const CheckArguments& arguments_;
   const CheckWork work_;
   const Duration time_;
@@ -221,7 +222,7 @@ class CheckRun {
   Timer timer_;
   std::optional<Time> shown_;
   bool drawn_ = false, interrupted_ = false;
-  std::string hangs_;  // which call
+  std::string hangs_;  // the call that hangs
   Liveness liveness_;
 };
 
@@ -256,7 +257,7 @@ StatusOr<CheckWork> WorkOf(const CheckArguments& arguments) {
   return work;
 }
 
-// What is left of it once it has ended.
+// The command's result once the check has ended.
 CheckEnd Conclude(const std::string& format, const CheckWork& work, const CheckRun::Result& result,
                   const std::string& directory) {
   CheckEnd end{.code = CodeOf(result.report.outcome.verdict), .hangs = result.hangs};
@@ -284,7 +285,7 @@ std::vector<wire::Device> DevicesNamed(const wire::ListDevicesResponse& answer,
   for (const wire::Device& device : answer.devices()) {
     const bool is_drivers =
         device.device() == names.of_driver && (driver.empty() || device.driver() == driver);
-    // A share of it in time or a part of it has its UUID in front.
+    // The UUID comes first in the id of a time slice or a part of a device.
     const bool is_plugins = IsPluginResource(device.driver()) && !names.uuid.empty() &&
                             device.device().starts_with(names.uuid);
     if (is_drivers || is_plugins) found.push_back(device);
@@ -300,8 +301,9 @@ Status LeaveResults(const CheckReport& report, const std::string& directory) {
   for (const CheckResult& result : report.devices) {
     if (result.verdict == CheckVerdict::kUnknown) continue;
     if (!IsDnsLabel(result.device)) {
-      unnamed = FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
-                                   result.device);
+      unnamed = FailedPrecondition(
+          "{} is no name that a driver gives a device: no driver would read its result",
+          result.device);
       continue;
     }
     RETURN_IF_ERROR(
@@ -366,7 +368,8 @@ StatusOr<double> ParseMemoryShare(std::string_view text) {
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
   if (arguments.driver.empty()) return arguments.results;
   if (!arguments.results.empty()) {
-    return InvalidArgument("--driver and --results each say where the result goes: name one");
+    return InvalidArgument(
+        "--driver and --results both say where the result goes: give one of them");
   }
   if (!IsDnsSubdomain(arguments.driver)) {
     return InvalidArgument("--driver {} is no name of a driver, such as gpu.nvidia.com{}",

@@ -64,7 +64,7 @@ TEST(CheckCommand, RefusesAPlaceWhereNobodyWouldLookForTheResult) {
   EXPECT_THAT(told({.devices = {"cpu"}, .driver = "gpu.example.com"}),
               HasSubstr("64 --driver gpu.example.com: no driver looks for a result of cpu"));
   EXPECT_THAT(told({.devices = {"gpu-0"}, .driver = "gpu.example.com", .results = "/r"}),
-              HasSubstr("64 --driver and --results each say where"));
+              HasSubstr("64 --driver and --results both say where"));
   EXPECT_THAT(told({.devices = {"gpu-0"}, .driver = "nvidia.com/gpu"}),
               HasSubstr("64 --driver nvidia.com/gpu is no name of a driver, such as "
                         "gpu.nvidia.com; it is a device plugin's resource"));
@@ -90,7 +90,7 @@ TEST(CheckCommand, ADeviceWithoutADriversNameKeepsNoOthersResultFromBeingLeft) {
   report.devices[2].verdict = CheckVerdict::kUnknown;
   const Status left = LeaveResults(report, directory.Path("checks"));
   EXPECT_EQ(left.code(), Code::kFailedPrecondition);
-  EXPECT_THAT(left.message(), HasSubstr("GPU-a has no name of a driver's"));
+  EXPECT_THAT(left.message(), HasSubstr("GPU-a is no name that a driver gives"));
   EXPECT_TRUE(std::filesystem::exists(directory.Path("checks/gpu-1.json")));
   EXPECT_FALSE(std::filesystem::exists(directory.Path("checks/gpu-2.json")));
 }
@@ -112,7 +112,7 @@ TEST(CheckCommand, RefusesADeviceThatNobodySaysIsFree) {
   options.agent_socket = directory.Path("agent.sock");
   const CheckEnd end = Check(options, {.devices = {"gpu-0"}});
   EXPECT_EQ(end.code, 2);
-  EXPECT_THAT(end.problem, HasSubstr("nobody says whether a Pod holds gpu-0"));
+  EXPECT_THAT(end.problem, HasSubstr("it is not known whether a Pod holds gpu-0"));
   EXPECT_THAT(end.problem, HasSubstr("--in-use-too"));
 }
 

@@ -21,11 +21,11 @@ namespace galen::cli {
 namespace {
 
 constexpr std::string_view kCpu = "cpu";
-// A GPU that nobody uses has its memory for us. A machine's memory is everybody's.
+// An unused GPU's memory is free for the check. A machine's memory is shared with all programs.
 constexpr double kGpuMemoryShare = 0.8, kCpuMemoryShare = 0.05;
-// Unless a share of a machine's memory is asked for: a round of so much takes seconds.
+// The default for a machine's memory: a round over this much takes seconds.
 constexpr std::uint64_t kCpuMemoryMax = std::uint64_t{256} << 20;
-// More in one transfer shows no more of a link.
+// A larger transfer would show no more about a link.
 constexpr std::uint64_t kLinkBytesMax = std::uint64_t{64} << 20;
 
 bool IsAddress(const std::string& name) {
@@ -71,7 +71,7 @@ class CheckBench {
     return report;
   }
 
-  // To be asked while this bench is there.
+  // Valid only while this bench exists.
   CheckThermometer Thermometer() {
     if (!is_gpu_) {
       return [root = work_.sysfs_root] {
@@ -130,7 +130,7 @@ class CheckBench {
                           .pci_address = gpu.pci_address,
                           .uuid = gpu.uuid,
                           .model = gpu.model});
-      // Nothing but the name that was asked for, where the module does not say its number.
+      // Only the given name, if the module does not know the GPU's number.
       if (devices_.back().device.empty()) devices_.back().device = name;
     }
     return OkStatus();
@@ -146,7 +146,7 @@ class CheckBench {
       if (address.empty()) {
         return NotFound(
             "{}: NVIDIA's kernel module shows no GPU of this number below {}/driver/nvidia/gpus; "
-            "its UUID or PCI address name it, too",
+            "give its UUID or PCI address instead",
             name, work_.proc_root);
       }
     }
@@ -159,7 +159,7 @@ class CheckBench {
     return NotFound("{}: CUDA has no such GPU; it has{}", name, known.empty() ? " none" : known);
   }
 
-  // galen-driver's, by the number of the device's node.
+  // galen-driver's name, from the number of the GPU's device node.
   static std::string DriversName(const active::CudaGpu& gpu, const probes::NvmlModule& module) {
     for (const probes::NvmlGpu& known : module.gpus) {
       if (known.pci_address == gpu.pci_address && known.minor) {
@@ -188,11 +188,11 @@ class CheckBench {
       result.subject = CheckSubject::kLinks;
       result.verdict = passed ? CheckVerdict::kPassed : CheckVerdict::kUnknown;
     }
-    // Nobody knows about those that are not named.
+    // The state of ends that the fault does not name is unknown.
     for (const std::size_t end : link.bad) report.devices[end].verdict = CheckVerdict::kFailed;
   }
 
-  // Each end has a buffer for what it sends and one for what it gets.
+  // Each end has a send and a receive buffer.
   StatusOr<std::uint64_t> LinkBytes(double share) {
     std::uint64_t bytes = kLinkBytesMax;
     for (const active::LinkEnd& end : ends_) {
@@ -229,7 +229,7 @@ StatusOr<std::string> CanonicalDevice(const std::string& name) {
   if (name.starts_with(kNumbered) && IsNumber(std::string_view(name).substr(kNumbered.size()))) {
     return name;
   }
-  // As the kernel writes it, with the function, whatever a tool printed.
+  // In the kernel's form, with the function, whatever form was given.
   const std::string slot = probes::PciSlot(name);
   if (IsAddress(name) && !slot.empty()) return slot + name.substr(slot.size());
   return InvalidArgument(
@@ -261,7 +261,7 @@ CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,
     const bool refused =
         opened.code() == Code::kInvalidArgument || opened.code() == Code::kNotFound;
     CheckReport report{.outcome = active::OutcomeOfError(opened, 0, "none"), .refused = refused};
-    // A driver that does not start is no broken device, whatever it says.
+    // A CUDA driver that does not start is no evidence of a broken device.
     report.outcome.verdict = CheckVerdict::kUnknown;
     for (const std::string& name : work.devices) report.devices.push_back({.device = name});
     return report;

@@ -25,7 +25,7 @@
 namespace galen::cli {
 namespace {
 
-// What the user gave is blamed on the user: InvalidArgument is a wrong command line.
+// InvalidArgument is an error in the command line.
 int Fail(const Status& status) {
   PrintError(status.message());
   return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
@@ -33,14 +33,14 @@ int Fail(const Status& status) {
 
 int CodeOrFail(const StatusOr<int>& code) { return code.ok() ? *code : Fail(code.status()); }
 
-// The programs that the demo starts lie beside this one.
+// The programs that the demo starts are in the same directory as this one.
 std::string OwnDirectory() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
-// What the command line of one run said, and where its answer goes. Flags write into it while they
-// are parsed; commands read it when they run.
+// The command line of one run, and its output. Flags write into it while they are parsed; commands
+// read it when they run.
 struct Arguments {
   Options options;
   Output output{STDOUT_FILENO};
@@ -92,7 +92,7 @@ void AddGet(Flags& flags, Arguments& arguments) {
   get.AddPositional("kind", arguments.kind,
                     "devices, pods, nodes or drivers; checks that are commands, on their node");
   get.AddPositional("name", arguments.name,
-                    "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
+                    "only the one of this name; for a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
   get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");
 }
 
@@ -148,7 +148,7 @@ void AddDemo(Flags& flags, Arguments& arguments) {
 void AddDevNode(Flags& flags, Arguments& arguments) {
   DevNodeArguments& node = arguments.dev_node;
   Flags& command = flags.AddCommand(
-      "dev-node", "a node on this machine, for whoever writes a driver", [&arguments] {
+      "dev-node", "a node on this machine, for people who write drivers", [&arguments] {
         arguments.dev_node.bin_directory = OwnDirectory();
         return CodeOrFail(DevNode(arguments.options, arguments.dev_node, arguments.output));
       });
@@ -163,14 +163,14 @@ void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
     const StatusOr<std::string> text =
         flags.Help(fmt::format("{}", fmt::join(arguments.help_of, " ")));
-    // What the user typed is wrong, not the world.
+    // An unknown command is an error in the command line.
     if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
     return PrintOrFail(arguments, text);
   });
   help.AddPositionals("command", arguments.help_of, "get, why, watch, …; rules check");
 }
 
-// For conformance and doctor, whose own code wins over what became of the output.
+// For conformance and doctor: their exit code has precedence over an error of the output.
 template <typename Result>
 int ReportOrFail(Arguments& arguments, const Result& result) {
   if (!result.problem.empty()) PrintError(result.problem);
@@ -225,7 +225,7 @@ void AddConformance(Flags& flags, Arguments& arguments) {
 int CheckOrFail(Arguments& arguments) {
   const CheckEnd end = Check(arguments.options, arguments.check);
   const int code = ReportOrFail(arguments, end);
-  // A thread in a call that hangs can neither be ended nor waited for.
+  // A thread that hangs in a call can neither be ended nor waited for.
   if (end.hangs) std::_Exit(code);
   return code;
 }
@@ -247,7 +247,7 @@ void AddCheck(Flags& flags, Arguments& arguments) {
   command.Add("--seed", check.seed, "of random patterns, as a check before printed it");
   command.Add("--driver", check.driver,
               "the DRA driver of the device: its state directory gets the result, and so the Pod");
-  command.Add("--results", check.results, "the directory for the result, in the place of that");
+  command.Add("--results", check.results, "the directory for the result, instead of --driver's");
   command.Add("--kubelet-root", check.kubelet_root, "the kubelet's root, above plugins");
   command.AddSwitch("--in-use-too", check.in_use_too, "check devices that Pods hold, too");
   command.Add("--cuda", check.cuda, "NVIDIA's CUDA driver");
@@ -360,11 +360,11 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddRules(flags, arguments);
   AddOthers(flags, arguments);
   AddHelp(flags, arguments);
-  // Help, the version or a fault: all is said already.
+  // After help, the version or a fault nothing is left to do.
   if (const auto code = flags.Parse(argc, argv)) return *code;
   // -A beats -n, as kubectl has it.
   if (arguments.all_namespaces) arguments.options.ns.clear();
-  // An empty NO_COLOR says nothing (no-color.org), and Lookup gives none.
+  // An empty NO_COLOR has no effect (no-color.org), and Lookup ignores it.
   arguments.options.colour = arguments.options.terminal && !arguments.no_colour &&
                              !Lookup(arguments.options.environment, "NO_COLOR");
   return flags.Run();

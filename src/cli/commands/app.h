@@ -6,11 +6,11 @@
 
 namespace galen::cli {
 
-// Parses and runs one command; a blocking call from main's thread. The exit code: 0 done; 1 could
-// not, standard error says why; 64 the command line or the kubeconfig is wrong, while what a server
-// or a driver finds wrong is 1; 130 a watch, a demo or a conformance run that Ctrl-C or SIGTERM
-// ended; 141 nobody read the output any more. Of conformance: 1 a check failed; 69 there is no
-// driver to check, or the API server that was named does not answer.
+// Parses and runs one command; a blocking call from main's thread. The exit code: 0 done; 1 failed,
+// with the reason on standard error, including errors that a server or a driver found; 64 the
+// command line or the kubeconfig is wrong; 130 a watch, a demo or a conformance run was ended by
+// Ctrl-C or SIGTERM; 141 the output's reader is gone. For conformance: 1 a check failed; 69 there
+// is no driver to check, or the given API server does not answer.
 int RunGalen(int argc, char** argv, Environment environment);
 
 }  // namespace galen::cli

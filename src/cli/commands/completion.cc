@@ -8,10 +8,10 @@
 namespace galen::cli {
 namespace {
 
-// What there is to complete, the same in every shell. Names are asked for when the key is pressed,
-// by commands without double quotes, which stand around them in two of the shells, and without
-// dollars, which fish would take for variables. They give the letters of names only: bash expands
-// what it is given to choose from, so a name of "$(reboot)" would be run.
+// The words to complete, the same in every shell. Names are queried when the key is pressed, by
+// commands without double quotes, since two of the shells quote them so, and without dollars, which
+// fish would take for variables. The commands let only letters of names pass: bash expands the
+// choices, so a name "$(reboot)" would be run.
 const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
   static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
       {"@COMMANDS@",
@@ -123,8 +123,8 @@ _galen() {
 complete -F _galen galen
 )sh";
 
-// As a file of fpath it is the function's body and has to complete at its first call; sourced, it
-// only says whose function this is.
+// Installed in fpath, the file is the function's body and has to complete at its first call;
+// sourced, it only registers the function.
 constexpr std::string_view kZsh =
     R"sh(#compdef galen
 # galen completion zsh: put this into a file named _galen in your fpath, or source it after compinit

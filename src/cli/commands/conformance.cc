@@ -26,7 +26,7 @@ StatusOr<std::string> RealPath(const std::string& path) {
   return real.string();
 }
 
-// What is printed: the command's own -o, or the one before the command.
+// The output format: the command's own -o, or the one before the command.
 StatusOr<std::string> FormatOfReport(const Options& options,
                                      const ConformanceArguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
@@ -42,17 +42,17 @@ std::string PrintedReports(const std::string& format,
   return conformance::TextReport(reports);
 }
 
-// The cluster that was named, seen to answer; nullptr when none was.
+// Opens the named cluster and checks that it answers; nullptr when none was named.
 StatusOr<std::unique_ptr<Session>> OpenCluster(EpollLoop& loop, const Options& options) {
   if (options.cluster.path.empty() && options.cluster.context.empty())
     return std::unique_ptr<Session>();
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Open(loop, options));
-  // A run that was to check slices and did not would look like a good one.
+  // Otherwise a run that could not check slices would look successful.
   RETURN_IF_ERROR(session->Fetch(kube::List(kube::kResourceSlices, "", {.limit = 1})).status());
   return session;
 }
 
-// Why the driver at `socket` is only looked at, as a clause; empty when it may be used.
+// Why the driver at `socket` is examined read-only, as a clause; empty when it is not.
 std::string WhyReadOnly(const ConformanceArguments& arguments, const std::string& socket) {
   if (arguments.full) return "";
   if (arguments.read_only) return "it was asked for";

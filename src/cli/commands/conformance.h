@@ -1,5 +1,5 @@
 // `galen conformance SOCKET-DIR|SOCKET|DRIVER`: plays a kubelet towards a DRA driver in any
-// language and shows which of the rules it keeps. The checks are those of room conformance.
+// language and shows which rules it follows. The checks are in src/conformance.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace galen::cli {
 
-// What `galen conformance` is asked for.
+// The command's arguments.
 struct ConformanceArguments {
   std::string what;          // a registry directory, a registration socket, or a driver's name
   std::string kubelet_root;  // "" = the directory above plugins_registry, or /var/lib/kubelet
@@ -22,18 +22,18 @@ struct ConformanceArguments {
   std::string output;  // text, json or junit; "" = what Options says
 };
 
-// sysexits.h EX_UNAVAILABLE: nobody to examine, or the API server that was named does not answer.
+// sysexits.h EX_UNAVAILABLE: no driver to examine, or the given API server does not answer.
 inline constexpr int kExitUnavailable = 69;
 
-// How it ended: the exit status and what is printed.
+// The command's exit status and output.
 struct ConformanceResult {
   int code = 0;         // 0, 1 (a check failed), 64, 69 or 130 (interrupted)
   std::string text;     // for standard output
   std::string problem;  // for standard error, when there is no result
 };
 
-// Asks the cluster only when --kubeconfig or --context names one: it makes claims there, and an
-// environment variable must not be enough for that. Blocks; test claims are gone when it returns.
+// Uses a cluster only when --kubeconfig or --context names it: it creates claims there, for which
+// an environment variable must not suffice. Blocks; test claims are removed when it returns.
 ConformanceResult Conformance(const Options& options, const ConformanceArguments& arguments);
 
 }  // namespace galen::cli

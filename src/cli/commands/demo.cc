@@ -18,9 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As often as a person sees seconds go by in the table.
+// A person sees the seconds in the table advance.
 constexpr Duration kRedrawEvery = 1s;
-// Longer than an agent gathers changes of its node.
+// Longer than an agent gathers changes for its node's object.
 constexpr Duration kTableWithin = 2s;
 
 // Three lines that fit on a terminal of 80 columns.
@@ -32,7 +32,7 @@ std::vector<std::string> HeaderLines(const DemoPlace& place, const DemoPrograms&
           "three Pods hold a device each. Files, sockets and logs: " + place.directory};
 }
 
-// For a terminal beside this one. By the path of this very program, which need not be on PATH.
+// Commands for another terminal, with this program's own path, which need not be on PATH.
 std::string NextLines(const DemoPlace& place, const std::string& bin_directory) {
   return fmt::format(
       "\nIt stays up until you press Ctrl-C. In another terminal:\n"
@@ -45,7 +45,7 @@ std::string NextLines(const DemoPlace& place, const std::string& bin_directory) 
 // Wires the demo's parts and plays the story once.
 class DemoRun {
  public:
-  // What is lent outlives the run.
+  // Everything here outlives the run.
   struct Edges {
     EpollLoop& loop;
     Random& random;
@@ -79,18 +79,18 @@ class DemoRun {
     screen_.Story("starting the API, the agent and two drivers …");
     RETURN_IF_ERROR(programs_.StartApi());
     ASSIGN_OR_RETURN(session_, Session::Open(edges_.loop, options_, &edges_.interrupt));
-    // Once before the story: a broken API is reported by its own error, not by a step that is not
-    // seen.
+    // Once before the story, so that a broken API is reported by its own error and not as a missing
+    // step.
     RETURN_IF_ERROR(session_->List(kube::kPods, "").status());
     return Perform();
   }
 
-  // Until somebody has had enough. Programs may die now: people try what happens then.
+  // Runs until the user ends it. Programs may die now: people try what happens then.
   void Keep() {
     keeping_ = true;
     screen_.Close(NextLines(place_, arguments_.bin_directory));
     while (!edges_.interrupt.raised()) edges_.loop.Run();
-    // Behind the ^C that a terminal shows.
+    // After the ^C that a terminal shows.
     edges_.output.Write("\n");
   }
 
@@ -128,21 +128,21 @@ class DemoRun {
   }
 
   Status Summarize(const DemoStory& story) {
-    // The table goes by NodeDeviceHealth, which gathers changes for a moment.
+    // The table shows NodeDeviceHealth, which gathers changes for a moment.
     stage_->WaitUntil([this] { return AllIsWellButTheLostGpu(); }, kTableWithin);
     ASSIGN_OR_RETURN(const std::string why, Why(*session_, options_, "serve/llm-0"));
     Redraw();
     std::string text = "\nMeasured in this run:\n";
     for (const std::string& line : story.measured()) text += "  " + line + "\n";
     text += "\n$ galen why serve/llm-0\n" + why;
-    // All of that was simulated but for the link; this is read, not made.
+    // All of that was simulated except the link; this sign is real.
     const std::string real = RealSign(probes::RealSysfs(), "/sys");
     if (!real.empty()) text += "\nA sign of this machine itself, " + real + "\n";
     screen_.Close(text);
     return OkStatus();
   }
 
-  // What the story ends with: of three Pods' devices two are Healthy, one GPU is lost.
+  // The story's end: of three Pods' devices two are Healthy, one GPU is lost.
   bool AllIsWellButTheLostGpu() const {
     const std::optional<Fleet> fleet = stage_->fleet();
     if (!fleet) return false;
@@ -183,7 +183,7 @@ class DemoRun {
   Timer tick_;
 };
 
-// Sees a signal that came after the last wait.
+// Handles a signal that came after the last wait.
 void LookForSignals(EpollLoop& loop) {
   const Timer moment = loop.After(1ms, [&loop] { loop.Stop(); });
   loop.Run();
@@ -196,7 +196,7 @@ StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Outpu
   Random random(Random::Seed());
   Interrupt interrupt(*loop);
   bool signalled = false;
-  // From before there is anything to clean up until all is clean.
+  // Signals are watched before anything needs cleaning up, and until all is cleaned up.
   ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(
                                            *loop,
                                            [&] {
@@ -208,7 +208,7 @@ StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Outpu
   ASSIGN_OR_RETURN(const DemoPlace place, DemoPlace::Make(arguments.directory));
   Status played;
   {
-    // In a block of its own: all processes have ended before the directory goes.
+    // In a block of its own: all processes have ended before the directory is removed.
     DemoRun run(options, arguments, place, {*loop, random, interrupt, output});
     played = run.Play();
     if (played.ok() && arguments.keep) run.Keep();

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As many as the driver simulates at most.
+// The most GPUs that the driver simulates.
 constexpr std::int64_t kSimulatedGpusMax = 64;
 // Containers get a few seconds to end by SIGTERM.
 constexpr Duration kEndWithin = 5s;
@@ -60,15 +60,15 @@ DemoPrograms::Settings SettingsOf(const DevNodeArguments& arguments, const DemoP
   return settings;
 }
 
-// As the kubelet would for a driver's Pod; long enough to see that it is gone.
+// As long as the kubelet waits for a driver's Pod; enough to see that it is gone.
 constexpr Duration kDriverAgain = std::chrono::seconds(5);
-// One that ends by itself sooner cannot start, and would not the next time either.
+// A driver that ends sooner cannot start, and would fail again.
 constexpr Duration kDriverRunsLeast = std::chrono::seconds(2);
 
 // Its programs, from their start to their end.
 class DevNodeRun {
  public:
-  // What is lent outlives the run.
+  // Everything here outlives the run.
   struct Edges {
     EpollLoop& loop;
     Interrupt& interrupt;
@@ -88,7 +88,7 @@ class DevNodeRun {
     options_.agent_socket = place_.agent_socket();
   }
 
-  // Returns when it is to end; the reason is the interrupt's.
+  // Returns when the command is to end, with the interrupt's reason.
   Status Play() {
     RETURN_IF_ERROR(programs_.StartApi());
     ASSIGN_OR_RETURN(session_, Session::Open(edges_.loop, options_, &edges_.interrupt));
@@ -105,14 +105,14 @@ class DevNodeRun {
                                     {programs_.pid("galen-sim"), programs_.pid("galen-agent")}));
     // A program that ends stops the loop, too.
     while (!edges_.interrupt.raised()) edges_.loop.Run();
-    // Behind the ^C that a terminal shows.
+    // After the ^C that a terminal shows.
     edges_.output.Write("\n");
     return edges_.interrupt.why();
   }
 
  private:
-  // A driver is what people kill here, to see what becomes of its Pods. Without API or agent there
-  // is nothing to see.
+  // People kill the driver to see what becomes of its Pods, so it is restarted. Without API or
+  // agent the command ends.
   void OnDeath(const std::string& program, const Process::Exit& exit, const std::string& how) {
     const bool cannot_start =
         exit.signal == 0 && edges_.loop.Now() - driver_started_ < kDriverRunsLeast;
@@ -183,7 +183,7 @@ StatusOr<int> DevNode(const Options& options, const DevNodeArguments& arguments,
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   Interrupt interrupt(*loop);
   bool signalled = false;
-  // From before there is anything to clean up until all is clean.
+  // Signals are watched before anything needs cleaning up, and until all is cleaned up.
   ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(
                                            *loop,
                                            [&] {
@@ -197,7 +197,7 @@ StatusOr<int> DevNode(const Options& options, const DevNodeArguments& arguments,
                                               : DemoPlace::MakeAt(arguments.directory));
   Status played;
   {
-    // In a block of its own: all processes have ended before the directory goes.
+    // In a block of its own: all processes have ended before the directory is removed.
     DevNodeRun run(options, arguments, place, {*loop, interrupt, output});
     played = run.Play();
   }

@@ -26,7 +26,7 @@ namespace {
 constexpr int kExitBad = 1;  // a check found something bad
 constexpr std::size_t kHostNameBytesMax = 256;
 
-// The command's own -o, or the one before the command.
+// The output format: the command's own -o, or the one before the command.
 StatusOr<std::string> FormatOfFindings(const Options& options, const DoctorArguments& arguments) {
   const std::string& format = arguments.output.empty() ? options.output : arguments.output;
   if (format == "table" || format == "wide" || format == "json" || format == "junit") return format;
@@ -42,7 +42,7 @@ StatusOr<std::optional<doctor::Subject>> SubjectOf(const std::string& account) {
   return std::optional(doctor::Subject{account.substr(0, slash), account.substr(slash + 1)});
 }
 
-// As a kubelet names its node, where nobody says otherwise.
+// The kubelet's default name for its node.
 std::string HostName() {
   std::array<char, kHostNameBytesMax> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "";
@@ -64,13 +64,13 @@ class DoctorRun {
   DoctorRun(EpollLoop& loop, doctor::ExaminationOptions options)
       : loop_(loop), dialer_(net::MakeDialer(loop)), options_(std::move(options)) {}
 
-  // A cluster that is named nowhere is none; one that is named badly is InvalidArgument.
+  // Without a configured cluster it is skipped; a faulty configuration is InvalidArgument.
   Status FindCluster(const Options& options) {
     const auto config = kube::FindConfig(files_, options.environment, options.cluster);
     if (config.status().code() == Code::kInvalidArgument) return config.status();
     if (!config.ok()) {
       options_.no_cluster = config.status();
-      // Who names a file means that file.
+      // An explicitly named file must exist.
       return options.cluster.path.empty() ? OkStatus()
                                           : InvalidArgument("{}", config.status().message());
     }
@@ -81,7 +81,7 @@ class DoctorRun {
     return OkStatus();
   }
 
-  // nullopt when a person ended it.
+  // nullopt when the user interrupted it.
   StatusOr<std::optional<doctor::Observations>> Look() {
     bool interrupted = false;
     ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(loop_, [&] {
@@ -108,7 +108,7 @@ class DoctorRun {
   doctor::ExaminationOptions options_;
 };
 
-// A root that is not there is a slip of the pen: a node without one would look well in most checks.
+// A missing root is a misspelt one: with it most checks would find nothing wrong.
 Status CheckPlaces(const DoctorArguments& arguments) {
   const std::pair<std::string_view, const std::string*> named[] = {
       {"--kubelet-root", &arguments.kubelet_root}, {"--registry", &arguments.registry}};
@@ -116,7 +116,7 @@ Status CheckPlaces(const DoctorArguments& arguments) {
     if (directory->empty()) continue;
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(*directory, error);
-    // What may not be looked at may be there: the checks say what they could not see.
+    // An unreadable directory may exist: the checks report what they could not read.
     const bool unseen = status.type() == std::filesystem::file_type::none;
     if (unseen || std::filesystem::is_directory(status)) continue;
     return InvalidArgument("{} {}: no such directory", flag, *directory);
@@ -124,8 +124,8 @@ Status CheckPlaces(const DoctorArguments& arguments) {
   return OkStatus();
 }
 
-// What `read` makes of the file that a flag names; empty where it names none. One that cannot be
-// read is a wrong flag.
+// Reads the file that a flag names by `read`; empty if none is named. An unreadable file is a wrong
+// flag.
 template <typename T>
 Status ReadNamed(std::string_view flag, const std::string& path,
                  StatusOr<T> (*read)(std::string_view), T& into) {

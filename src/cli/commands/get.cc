@@ -16,9 +16,9 @@ namespace {
 struct View {
   std::function<Table(const Fleet&, const ViewOptions&)> table;
   std::function<Json(const Fleet&, const ViewOptions&)> json;
-  std::string none;     // what to say instead of an empty table
+  std::string none;     // printed instead of an empty table
   std::string unnamed;  // the same of one name, "{}"
-  // Columns that can be done without on a terminal that is too narrow, the first to go first.
+  // Columns that a narrow terminal can do without, the first to be dropped first.
   std::vector<std::string> spare;
   bool of_pods = false;
   std::function<Table(const Fleet&, const ViewOptions&)> brief = {};  // for narrow terminals
@@ -65,31 +65,31 @@ StatusOr<View> ViewOf(const std::string& kind) {
       "'{}' is nothing that galen can get: name devices, pods, nodes, drivers or checks", kind);
 }
 
-// InvalidArgument when `name` names a Pod of another namespace than -n does, or none at all.
+// InvalidArgument when `name` names a Pod of another namespace than -n does, or no Pod at all.
 StatusOr<ViewOptions> Shown(const View& view, const Options& options, const std::string& name,
                             WallTime now) {
   ViewOptions shown{.wide = options.wide(), .ns = options.ns, .name = name, .now = now};
   if (!view.of_pods || name.empty()) return shown;
-  // As `galen why` takes it, and as our own tables write it: NAMESPACE/NAME.
+  // In the same forms as `galen why`, and as our own tables write it: NAMESPACE/NAME.
   ASSIGN_OR_RETURN(const ObjectKey pod, ParsePod(name, options.ns));
   shown.ns = pod.ns;
   shown.name = pod.name;
   return shown;
 }
 
-// What to say where a table is empty. NotFound when one of a name was asked for.
+// The text for an empty table. NotFound when a name was given.
 StatusOr<std::string> Nothing(const View& view, const ViewOptions& shown) {
   const std::string where = shown.ns.empty() ? "" : " in namespace " + shown.ns;
   if (shown.name.empty()) return fmt::format(fmt::runtime(view.none), where) + "\n";
   return NotFound("{}", fmt::format(fmt::runtime(view.unnamed), shown.name, where));
 }
 
-// Takes columns out until the table fits, or none is left to spare; gives their names.
+// Drops columns until the table fits, or no spare one is left; returns their names.
 std::vector<std::string> Narrow(Table& table, const View& view, std::size_t columns) {
   std::vector<std::string> dropped;
   for (const std::string& name : view.spare) {
     if (table.Columns() <= columns) break;
-    // Devices of different nodes may have one name.
+    // Devices of different nodes may have the same name.
     if (name == "NODE" && !table.SaysOneThing(name)) continue;
     if (table.Drop(name)) dropped.push_back(name);
   }
@@ -110,7 +110,8 @@ StatusOr<std::vector<T>> FetchAll(Session& session, const kube::Resource& resour
   return DecodeAll<T>(objects, resource, decode, notes);
 }
 
-// What only shows whether the rest still holds: without it the rest is shown, and said to be so.
+// Fetches objects that only show whether others are still current: without them the rest is shown,
+// with a note.
 template <typename T>
 std::optional<std::vector<T>> FetchSign(Session& session, const kube::Resource& resource,
                                         const std::string& ns, StatusOr<T> (*decode)(const Json&),
@@ -185,7 +186,7 @@ StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, cons
   }
   const std::vector<std::string> dropped = Narrow(table, view, columns);
   std::string text = table.Text(options.colour);
-  // Who asked for all also sees what is missing.
+  // With -o wide, names the dropped columns too.
   if (options.wide() && !dropped.empty()) text += "\n" + DoNotFit(dropped, needed);
   return text;
 }
@@ -194,10 +195,10 @@ Status SplitKind(std::string& kind, std::string& name) {
   const std::size_t slash = kind.find('/');
   if (slash == std::string::npos) return OkStatus();
   if (slash + 1 == kind.size()) {
-    return InvalidArgument("'{}' names none: write {}/NAME, or {} for all", kind,
+    return InvalidArgument("'{}' has no name after the slash: write {}/NAME, or {} for all", kind,
                            kind.substr(0, slash), kind.substr(0, slash));
   }
-  if (!name.empty()) return InvalidArgument("'{}' names one already: leave out '{}'", kind, name);
+  if (!name.empty()) return InvalidArgument("'{}' has a name already: leave out '{}'", kind, name);
   name = kind.substr(slash + 1);
   kind.resize(slash);
   return OkStatus();

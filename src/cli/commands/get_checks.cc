@@ -30,13 +30,13 @@ Table::Cell ResultCell(const ListedCheck& check) {
   return {check.result, check.result == "problem" ? Tone::kBad : Tone::kFaint};
 }
 
-// "10s", or "40s (of 10s)" while it costs too much to be run as often as it should.
+// "10s", or "40s (of 10s)" while it runs less often because it costs too much.
 std::string EveryText(const ListedCheck& check) {
   if (check.interval == check.every) return FormatAge(check.every);
   return fmt::format("{} (of {})", FormatAge(check.interval), FormatAge(check.every));
 }
 
-// Adds what this driver lists; what hinders it, or why it lists nothing, goes to the notes.
+// Adds this driver's checks; problems go to the notes.
 void AddChecksOf(EpollLoop& loop, net::Dialer& dialer, const wire::Driver& driver,
                  std::vector<ListedCheck>& checks, std::vector<std::string>& notes) {
   const auto link = AgentLink::Open(loop, dialer, driver.endpoint());
@@ -44,7 +44,7 @@ void AddChecksOf(EpollLoop& loop, net::Dialer& dialer, const wire::Driver& drive
                           ? (*link)->Ask<proto::ListChecksResponse>(
                                 "/galen.checks.v1.Checks/ListChecks", proto::ListChecksRequest())
                           : StatusOr<proto::ListChecksResponse>(link.status());
-  // Somebody else's driver, or one of ours without checks and rules of its own.
+  // Another vendor's driver, or one of Galen's without checks and rules of its own.
   if (answer.status().code() == Code::kUnimplemented) return;
   if (!answer.ok()) {
     notes.push_back(fmt::format("driver {} does not list its checks: {}", driver.name(),
@@ -148,7 +148,7 @@ StatusOr<Answer> GetChecks(const Options& options, const std::string& name) {
   Answer answer;
   for (const auto* drivers : {&known.drivers(), &known.health_sources()}) {
     for (const wire::Driver& driver : *drivers) {
-      // A second instance, during an update, has no say.
+      // A second instance, during an update, does not count.
       if (!driver.authority()) continue;
       AddChecksOf(*loop, *dialer, driver, checks, answer.notes);
     }

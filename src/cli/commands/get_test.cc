@@ -131,7 +131,7 @@ TEST(Get, KindAndNameMayBeOneWord) {
 TEST(Get, TwoNamesAreOneTooMany) {
   std::string kind = "pod/trainer-0", name = "trainer-1";
   EXPECT_EQ(SplitKind(kind, name).message(),
-            "'pod/trainer-0' names one already: leave out 'trainer-1'");
+            "'pod/trainer-0' has a name already: leave out 'trainer-1'");
 }
 
 // It listed everything.
@@ -140,7 +140,8 @@ TEST(Get, ASlashWithoutANameIsRefused) {
     std::string name;
     const Status status = SplitKind(kind, name);
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
-    EXPECT_NE(status.message().find("names none"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("has no name after the slash"), std::string::npos)
+        << status.message();
   }
 }
 

@@ -21,18 +21,20 @@ namespace simulator = galen::simulator::v1;
 
 constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
 
-// For each driver of a search, of which most are not meant; one that is well takes milliseconds.
+// The limit for each driver of a search, most of which do not have the device; a healthy one takes
+// milliseconds.
 constexpr Duration kSearchWithin = std::chrono::seconds(1);
 
-// A driver notifies its agent within milliseconds of a sign that changes something. One that
-// changes nothing at once, as a temperature that must last, is not waited for.
+// A driver reports a change to its agent within milliseconds. A sign that changes nothing at once,
+// such as a temperature that must last, is not waited for.
 constexpr Duration kReportedWithin = std::chrono::milliseconds(250);
-// Until Pods and the node's object say so; an API server may be away.
+// The limit until Pods and the node's object show the change; the API server may be away.
 constexpr Duration kPublishedWithin = std::chrono::seconds(2);
 constexpr Duration kAskEvery = std::chrono::milliseconds(10);
 
-// Names are DNS labels, as Kubernetes has them of devices and a rules file of signs. A stranger's
-// answer may hold anything, and what passes here is printed and offered by a shell's completion.
+// Names are DNS labels, as Kubernetes has them of devices and a rules file of signs. Another
+// program's answer may contain anything; names that pass are printed and offered by a shell's
+// completion.
 void KeepNames(simulator::ListSignsResponse& answer) {
   auto& devices = *answer.mutable_devices();
   const auto bad_device = std::ranges::remove_if(devices, std::not_fn(IsDnsLabel));
@@ -43,7 +45,7 @@ void KeepNames(simulator::ListSignsResponse& answer) {
   signs.erase(bad_sign.begin(), bad_sign.end());
 }
 
-// What a driver says of its simulator; nullopt when it has none, for its hardware is real.
+// The driver's simulated signs; nullopt when its hardware is real.
 StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
     AgentLink& driver, Duration within = AgentLink::kAnswerWithin) {
   auto answer = driver.Ask<simulator::ListSignsResponse>("/galen.simulator.v1.Simulator/ListSigns",
@@ -64,7 +66,7 @@ SimulatedDriver DriverFromProto(const std::string& name, const std::string& sock
   return driver;
 }
 
-// Where to look for the driver that is meant. Belongs to the command's loop.
+// Searches for the driver of the device. Belongs to the command's loop.
 class DriverSearch {
  public:
   DriverSearch(EpollLoop& loop, net::Dialer& dialer, const Options& options,
@@ -104,17 +106,17 @@ class DriverSearch {
     return ChooseDriver(found, arguments_.device, silent);
   }
 
-  // Those of the agent's drivers that simulate. One that cannot answer goes into mute_, for it is
-  // most often not the one that is meant, unless --driver names it.
+  // The agent's drivers that simulate. One that does not answer is put into mute_: most often it is
+  // not the right one, unless --driver names it.
   StatusOr<std::vector<SimulatedDriver>> AskEach(const wire::ListDriversResponse& answer) {
     const bool named = !arguments_.driver.empty();
     std::vector<SimulatedDriver> found;
     for (const wire::Driver& driver : answer.drivers()) {
-      // A second instance, during an update, has no say: what it shows is not published.
+      // A second instance, during an update, does not count: its signs are not published.
       if (!driver.authority()) continue;
       if (named && driver.name() != arguments_.driver) continue;
       const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
-      // One that just died; if its devices are asked for, the agent says so.
+      // The driver has just died; if it has the device, the agent reports that.
       if (!link.ok()) continue;
       const auto signs = SignsOf(**link, named ? AgentLink::kAnswerWithin : kSearchWithin);
       if (!signs.ok()) {
@@ -129,7 +131,7 @@ class DriverSearch {
     return found;
   }
 
-  // The driver that --driver names is not there, or is no simulator.
+  // The error when the driver that --driver names does not exist or is no simulator.
   Status NamedInVain(const wire::ListDriversResponse& answer) const {
     std::vector<std::string> names;
     for (const wire::Driver& driver : answer.drivers()) {
@@ -144,7 +146,7 @@ class DriverSearch {
                            fmt::join(names, ", "));
   }
 
-  // What the agent knows of devices whose driver is not among `found`.
+  // The agent's devices whose driver is not among `found`.
   StatusOr<std::vector<SilentDevice>> SilentDevices(AgentLink& agent,
                                                     const std::vector<SimulatedDriver>& found) {
     ASSIGN_OR_RETURN(const auto answer,
@@ -172,7 +174,7 @@ class DriverSearch {
   net::Dialer& dialer_;
   const Options& options_;
   const InjectArguments& arguments_;
-  std::map<std::string, std::string> mute_;  // by driver, why it does not say what it simulates
+  std::map<std::string, std::string> mute_;  // by driver: why it did not answer
 };
 
 StatusOr<wire::GetStatusResponse> AgentStatus(AgentLink& agent, Duration within) {
@@ -185,13 +187,13 @@ void Pause(EpollLoop& loop, Duration d) {
   loop.Run();
 }
 
-// Returns once the agent has published what the sign changed, so that whoever asks the cluster next
-// is answered so too; or, silently, when that does not come: the sign is there all the same.
-// `changes` is how many the agent had seen before.
+// Returns once the agent has published the change, so that the cluster shows it too; or, silently,
+// when that does not happen in time: the sign is injected all the same. `changes` is the agent's
+// count from before.
 void AwaitPublished(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
   const Time begin = loop.Now();
   while (true) {
-    // An agent that hangs is not waited for beyond that either.
+    // An agent that hangs is not waited for any longer.
     const Duration left = kPublishedWithin - (loop.Now() - begin);
     if (left <= Duration::zero()) return;
     const auto status = AgentStatus(agent, left);
@@ -235,7 +237,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
         arguments.device);
   }
   SignArgument sign;
-  // Before anything is dialled: a misspelt sign needs no driver to be refused.
+  // Before anything is dialled: a misspelt sign is refused without a driver.
   if (!lists) {
     ASSIGN_OR_RETURN(sign, ParseSign(arguments.sign));
   }
@@ -249,12 +251,12 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
     return SignsTable(signs.value_or(simulator::ListSignsResponse()));
   }
   RETURN_IF_ERROR(CheckSign(driver, sign.name));
-  // Who names the driver's socket may have no agent.
+  // With --driver-socket there may be no agent.
   std::unique_ptr<AgentLink> agent;
   StatusOr<wire::GetStatusResponse> before = Unavailable("nobody is asked");
   if (arguments.driver_socket.empty()) {
     ASSIGN_OR_RETURN(agent, AgentLink::OpenAgent(*loop, *dialer, options.agent_socket));
-    // One that does not say what it knows, which takes it no time, is not waited for afterwards.
+    // An agent that does not answer at once is not waited for afterwards.
     before = AgentStatus(*agent, kReportedWithin);
   }
   simulator::InjectRequest request;

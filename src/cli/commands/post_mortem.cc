@@ -33,7 +33,7 @@ bool IsAsked(const PostMortem& record, const ObjectKey& pod) {
          (pod.name.empty() || record.pod.key.name == pod.name);
 }
 
-// What the agent of this node has.
+// The records of this node's agent.
 StatusOr<Asked> AskAgent(EpollLoop& loop, net::Dialer& dialer, const Options& options,
                          const ObjectKey& pod) {
   ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(loop, dialer, options.agent_socket));
@@ -54,7 +54,7 @@ StatusOr<Asked> AskAgent(EpollLoop& loop, net::Dialer& dialer, const Options& op
   return asked;
 }
 
-// What the nodes' objects hold; `unasked` says why no agent does.
+// The records in the nodes' objects; `unasked` is the reason why no agent was asked.
 StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey& pod,
                        const std::string& unasked) {
   ASSIGN_OR_RETURN(const auto session, Session::Open(loop, options));
@@ -75,7 +75,7 @@ StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey&
   return asked;
 }
 
-// How the device was when the Pod ended, whatever came before or after.
+// The device's health when the Pod ended, whatever came before or after.
 Table::Cell HealthAtTheEnd(const PostMortem& record, const PostMortemDevice& device) {
   const ReceivedFinding* finding = history::FindingAtTheEnd(record, device);
   if (finding == nullptr) return "";
@@ -104,7 +104,7 @@ std::string FindingText(const ReceivedFinding& finding, bool colour) {
   if (health.since != WallTime{}) text += " since " + FormatRfc3339(health.since, 3);
   const std::string& why = health.cause.message.empty() ? health.cause.code : health.cause.message;
   if (!why.empty()) text += ": " + Printable(why);
-  // A delay worth showing: its sign was known later than it happened.
+  // A delay is shown if the finding was reported later than its sign.
   const Duration late = finding.received - health.since;
   if (health.since != WallTime{} && late >= std::chrono::minutes(1) &&
       finding.received != WallTime{}) {
@@ -160,7 +160,7 @@ StatusOr<std::string> ShowPostMortems(const std::vector<ShownPostMortem>& record
   return text;
 }
 
-// The node's agent answers for its node alone, which a list of rows does not show.
+// The node's agent answers only for its own node, which a list of rows does not show.
 std::string WhoseList(const Asked& asked, const Options& options) {
   const std::string where = options.ns.empty() ? "" : " in namespace " + options.ns;
   if (asked.node.empty()) {
@@ -253,7 +253,8 @@ StatusOr<Answer> PostMortems(const Options& options, const std::string& pod) {
   if (!asked.ok()) {
     unasked = fmt::format("the agent was not asked ({})", asked.status().message());
   } else if (asked->records.empty() && !pod.empty()) {
-    // A Pod of another node is known to its own agent, and to the API server if it had a fault.
+    // A Pod of another node is known only to that node's agent, and to the API server if it had a
+    // fault.
     unasked = fmt::format("the agent of {} has no record of it", asked->node);
   }
   if (!unasked.empty()) asked = AskApi(*loop, options, key, unasked);

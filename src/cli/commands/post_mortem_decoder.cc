@@ -1,5 +1,4 @@
-// Tested by post_mortem_test.cc.
-// Records as the agent and the API server return them → values.
+// Tested by post_mortem_test.cc. Decodes records from the agent and the API server.
 #include "cli/commands/post_mortem.h"
 #include "cli/inspect/inspect_values.h"
 #include "cli/output/verdict_view.h"
@@ -32,7 +31,7 @@ ContainerEnd EndFromProto(const wire::ContainerEnd& end) {
 history::ReceivedFinding FindingFromProto(const wire::Finding& finding, const DeviceId& id) {
   history::ReceivedFinding out;
   out.health.id = id;
-  // A state of a later version is no information.
+  // An unknown state of a later version counts as Unknown.
   out.health.state = ParseHealthState(finding.state()).value_or(HealthState::kUnknown);
   out.health.share = finding.share();
   out.health.cause = FromProto(finding.cause());

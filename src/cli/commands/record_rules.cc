@@ -27,7 +27,7 @@ namespace {
 
 using probes::RecordedDevice;
 
-// NVIDIA's GPUs, whose answers go into a recording.
+// Records NVML's readings of NVIDIA's GPUs.
 class NvmlRecorder final : public probes::SignSink {
  public:
   static StatusOr<std::unique_ptr<NvmlRecorder>> Start(IoLoop& loop, const std::string& library) {
@@ -58,7 +58,7 @@ class NvmlRecorder final : public probes::SignSink {
   void OnSigns(std::vector<probes::Sign> signs) override {
     for (probes::Sign& sign : signs) signs_.push_back(std::move(sign));
   }
-  // What came since the last call; begins another read of each GPU.
+  // The readings since the last call; begins another read of each GPU.
   StatusOr<std::vector<probes::Sign>> Take() {
     ASSIGN_OR_RETURN(std::vector<probes::Sign> troubles, probe_->Observe());
     OnSigns(std::move(troubles));
@@ -89,7 +89,8 @@ class NvmlRecorder final : public probes::SignSink {
   std::vector<RecordedDevice> devices_;
   std::vector<std::string> secrets_;
   std::vector<probes::Sign> signs_;
-  std::unique_ptr<probes::NvmlProbe> probe_;  // last: its threads use the others until they ended
+  // last: its threads use the other members until they end
+  std::unique_ptr<probes::NvmlProbe> probe_;
 };
 
 Status Validate(const RecordArguments& arguments) {
@@ -144,7 +145,7 @@ class RecordingSession {
     return recorder_->Begin();
   }
 
-  // One look. Whether another one is due.
+  // One look. Returns whether another one is due.
   StatusOr<bool> Look() {
     if (nvml_ != nullptr) {
       ASSIGN_OR_RETURN(std::vector<probes::Sign> signs, nvml_->Take());
@@ -159,7 +160,7 @@ class RecordingSession {
   std::size_t steps() const { return recorder_->steps(); }
 
  private:
-  // Before minutes are spent on it: files of the table that no device has.
+  // A warning before minutes are spent: files of the table that no device has.
   void NoteUnshown(const std::vector<RecordedDevice>& devices) const {
     probes::ShownSigns shown(table_);
     std::size_t looked_at = 0;
@@ -177,7 +178,7 @@ class RecordingSession {
       PrintError(probes::UnshownText(sign, "of --pattern"));
     }
   }
-  // From its present end on: what is older is no part of what happens now.
+  // From its present end on: older lines do not belong to this recording.
   Status OpenKernelLog() {
     if (arguments_.kernel_log.empty()) return OkStatus();
     ASSIGN_OR_RETURN(kernel_log_, probes::DevKmsg::Open(loop_, arguments_.kernel_log));
@@ -186,7 +187,7 @@ class RecordingSession {
   Status ReadKernelLog(const std::function<void(const std::string&)>& take) {
     while (kernel_log_ != nullptr) {
       const StatusOr<std::optional<std::string>> record = kernel_log_->Next();
-      // Records that were overwritten are missing, and the next call goes on.
+      // Overwritten records are lost; the next call continues.
       if (record.status().code() == Code::kDataLoss) continue;
       if (!record.ok()) return record.status();
       if (!*record) break;

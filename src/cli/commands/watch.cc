@@ -12,10 +12,10 @@
 namespace galen::cli {
 namespace {
 
-// Ages move, and Leases run out, while nothing else does: so often somebody looks.
+// Ages change, and Leases expire, without any event: the table is redrawn this often.
 constexpr Duration kLookEvery = std::chrono::seconds(1);
 
-// Draws what a LiveFleet says. Belongs to the session's thread.
+// Draws the state of a LiveFleet. Belongs to the session's thread.
 class Painter {
  public:
   Painter(Session& session, const LiveFleet& fleet, Options options, std::string kind,
@@ -35,7 +35,7 @@ class Painter {
     for (const std::string& line : fleet_.trouble().Lines()) status.push_back(line);
     const bool json = options_.output == "json";
     if (!options_.terminal || json) PrintStatus(status);
-    // While the API cannot be reached, ages are those of the moment at which it was lost.
+    // While the API cannot be reached, ages are counted to the moment at which it was lost.
     const WallTime now = fleet_.trouble().since().value_or(session_.loop().WallNow());
     if (json) return DrawItems(now);
     if (!options_.terminal) return DrawRows(now);
@@ -49,7 +49,7 @@ class Painter {
     if (document.ok()) output_.Write(items_.Next(*document));
   }
 
-  // An age would make each row differ each time: there it is the time itself.
+  // With ages each row would change each time, so a pipe gets the times themselves.
   void DrawRows(WallTime now) {
     if (!fleet_.synced()) return;
     const auto table = TableOf(fleet_.Join(now), kind_, name_, options_, {});
@@ -63,7 +63,7 @@ class Painter {
       const auto text = ShowLive(fleet_.Join(now), kind_, name_, options_, now, columns);
       lines = SplitLines(text.ok() ? *text : text.status().message());
     } else if (status.empty()) {
-      return;  // the first answers are on their way
+      return;  // the first answers are still to come
     }
     if (!status.empty()) lines.emplace_back();
     for (const std::string& sentence : status) {
@@ -96,8 +96,8 @@ class Painter {
   bool live_ = true;
 };
 
-// The first questions are ordinary ones, so that a wrong address or a missing permission is
-// reported at once and ends the command, as it ends `galen get`.
+// The first requests are ordinary ones, so that a wrong address or a missing permission is reported
+// at once and ends the command, as it ends `galen get`.
 Status AskOnce(Session& session) {
   for (const kube::Resource& resource :
        {kube::kResourceSlices, kube::kPods, kube::kResourceClaims, kube::kNodeDeviceHealths}) {

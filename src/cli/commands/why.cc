@@ -17,10 +17,10 @@ namespace {
 
 namespace wire = galen::inspect::v1;
 
-// As deploy/galen.yaml installs the agents.
+// Where deploy/galen.yaml installs the agents.
 constexpr const char* kAgentNamespace = "galen-system";
 
-// In order, each once.
+// In order, once each.
 std::string Listed(const std::set<std::string>& claims) {
   return fmt::format("{}", fmt::join(claims, ", "));
 }
@@ -29,8 +29,8 @@ void AddNote(Explanation& explanation, const std::string& note) {
   explanation.note += (explanation.note.empty() ? "" : "\n") + note;
 }
 
-// The journal (docs/formats/journal.md) calls what it holds itself "kept"; records of an older
-// agent have "told" for what is on the Pod.
+// The journal (docs/formats/journal.md) uses "kept" for itself; records of an older agent use
+// "told" for a change published on the Pod.
 std::string KindOf(const std::string& record) {
   if (record == "kept") return "recorded";
   if (record == "told") return "published";
@@ -39,10 +39,10 @@ std::string KindOf(const std::string& record) {
 
 struct FoundPod {
   kube::Pod pod;
-  Json object;  // as the API has it
+  Json object;  // as in the API
 };
 
-// What the agent of this node knows; NotFound when the Pod is not one of its.
+// The answer of this node's agent; NotFound when it does not know the Pod.
 StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
   ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(session.loop(), session.dialer(),
                                                     options.agent_socket, session.interrupt()));
@@ -53,7 +53,7 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
                    agent->Ask<wire::ExplainResponse>("/galen.inspect.v1.Inspect/Explain", request));
   Explanation explanation{
       .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
-  // Only the agent knows it of one that is gone.
+  // For a Pod that is gone only the agent knows the namespace.
   if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
   const PodRef asked{explanation.pod, answer.pod_uid()};
   for (const wire::Device& device : answer.devices())
@@ -87,8 +87,8 @@ ExplainedStep FromEvent(const Json& event) {
           .to_the_second = time.find('.') == std::string::npos};
 }
 
-// The Pod of the agent on `node`, as deploy/galen.yaml installs it; "" where there is none to see.
-// Only in that namespace, in which no user's Pod is: elsewhere anyone may choose the label.
+// The agent's Pod on `node`, as deploy/galen.yaml installs it; "" when none is visible. Searched
+// only in that namespace, which has no users' Pods: elsewhere anyone may choose the label.
 std::string AgentPodOn(Session& session, const std::string& node) {
   const auto found = session.List(kube::kPods, kAgentNamespace,
                                   {.field = "spec.nodeName=" + node + ",status.phase=Running",
@@ -97,11 +97,11 @@ std::string AgentPodOn(Session& session, const std::string& node) {
   return found->front()["metadata"]["name"].AsString();
 }
 
-// What the API server knows, where the agent gave nothing but `refusal`.
+// The API server's answer, when the agent only gave `refusal`.
 StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Status& refusal) {
   const kube::Pod& pod = found.pod;
   const std::string command = CommandAtNode(pod, AgentPodOn(session, pod.node));
-  // Whole, for a device's state is joined from objects of several kinds.
+  // The whole fleet, since a device's state is joined from objects of several kinds.
   const StatusOr<FetchedFleet> fleet = FetchFleet(session, "");
   if (fleet.status().code() == Code::kPermissionDenied && !pod.node.empty()) {
     return PermissionDenied("Pod {} runs on {}, whose agent knows why: {} (here: {})",
@@ -121,7 +121,8 @@ StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Stat
   explanation.steps = StepsOf(events, found.object);
   explanation.phase = pod.phase;
   explanation.asked_to_go = pod.asked_to_go;
-  // Which ones a device plugin gave it only its node knows, unless somebody looks at one of them.
+  // Which device a device plugin gave to the Pod only its node knows, unless a health source
+  // reports it.
   const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
   explanation.devices_awaited =
       !ended && explanation.devices.empty() && kube::WantsPluginDevices(pod);
@@ -130,7 +131,7 @@ StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Stat
   return explanation;
 }
 
-// The Pod that `key` names; with no namespace, the only one of that name anywhere.
+// The Pod that `key` names; without a namespace, the only one of that name anywhere.
 StatusOr<FoundPod> FindPod(Session& session, const ObjectKey& key) {
   ASSIGN_OR_RETURN(
       std::vector<Json> found,
@@ -149,11 +150,11 @@ StatusOr<FoundPod> FindPod(Session& session, const ObjectKey& key) {
   return FoundPod{std::move(pod), std::move(found.front())};
 }
 
-// `missing` of a Pod `name`, with more where somebody named a device instead.
+// Adds a hint to `missing` if `name` is a device and no Pod.
 Status WithDeviceHint(Session& session, const Status& missing, const std::string& name) {
   if (missing.code() != Code::kNotFound) return missing;
   const StatusOr<FetchedFleet> fetched = FetchFleet(session, "");
-  // The hint is an extra: why it cannot be given is no answer to the question.
+  // The hint is optional: if it cannot be given, the original error stays.
   if (!fetched.ok()) return missing;
   const Fleet fleet = JoinFleet(fetched->objects, session.loop().WallNow());
   return NotFound("{}{}", missing.message(), DeviceHint(fleet, name));
@@ -208,7 +209,7 @@ std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod) {
 
 std::vector<ExplainedStep> StepsOf(const std::vector<Json>& events, const Json& pod) {
   const Json& meta = pod["metadata"];
-  // The kubelet's Events of a static Pod name its own object, of which the API has a mirror.
+  // The kubelet's Events of a static Pod name its own object; the API has a mirror of it.
   const std::string& mirrored = meta["annotations"]["kubernetes.io/config.mirror"].AsString();
   std::vector<ExplainedStep> sorted;
   for (const Json& event : events) {
@@ -242,7 +243,7 @@ std::string DeviceHint(const Fleet& fleet, const std::string& name) {
     if (device.identity.id.device == name) meant.push_back(&device);
   }
   if (meant.empty()) return "";
-  // Each node names its own from 0, and so does each driver of a node.
+  // Each node numbers its devices from 0, and so does each driver of a node.
   if (meant.size() > 1) {
     std::set<std::string> nodes;
     for (const DeviceView* device : meant) nodes.insert(device->node);
@@ -292,7 +293,7 @@ Json ToJson(const Explanation& explanation) {
   if (!explanation.phase.empty()) json["phase"] = explanation.phase;
   if (explanation.asked_to_go) json["askedToGo"] = FormatRfc3339(*explanation.asked_to_go, 3);
   if (explanation.verdict) json["verdict"] = ToJson(*explanation.verdict);
-  // Says that more devices may follow: without it the list would look complete.
+  // Marks that more devices may follow: otherwise the list would look complete.
   if (explanation.devices_awaited) json["devicesAwaited"] = true;
   if (!explanation.note.empty()) json["note"] = explanation.note;
   return json;
@@ -308,11 +309,11 @@ StatusOr<std::string> Why(const Options& options, const std::string& pod) {
 StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
   ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
   const StatusOr<FoundPod> found = FindPod(session, named);
-  // The agent here may know another Pod of the name than is meant.
+  // The agent here may know another Pod of this name.
   if (found.status().code() == Code::kInvalidArgument) return found.status();
   const ObjectKey key = found.ok() ? found->pod.meta.key : named;
   StatusOr<Explanation> explanation = AskAgent(session, options, key);
-  // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
+  // The agent may still know a Pod that is gone; the API knows Pods of other nodes.
   if (!explanation.ok()) {
     if (!found.ok()) return WithDeviceHint(session, found.status(), named.name);
     explanation = AskApi(session, *found, explanation.status());

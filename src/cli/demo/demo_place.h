@@ -1,4 +1,4 @@
-// Where one demo lives: a directory of its own and the paths in it. A value.
+// A demo's directory and the paths in it. A value.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace galen::cli {
 
-// Paths of one demo or measurement. The programs make what lies at them.
+// Paths of one demo or measurement. The programs create the files.
 struct DemoPlace {
   std::string directory;
 
@@ -22,11 +22,10 @@ struct DemoPlace {
   // A new directory "galen-XXXXXX" in `parent`, mode 0700, with a name short enough for unix
   // sockets below it (a socket's path has room for 107 bytes). Errors are those of mkdtemp(3).
   static StatusOr<DemoPlace> Make(const std::string& parent);
-  // That directory, absolute and without links; made when it is missing, and of mode 0700 from now
-  // on. AlreadyExists when something is in it: what is there is somebody's, and Remove would take
-  // it along.
+  // That directory, absolute and without links; created if missing, and set to mode 0700.
+  // AlreadyExists when it is not empty, since Remove would delete its files.
   static StatusOr<DemoPlace> MakeAt(const std::string& directory);
-  // Removes the directory and everything in it, as far as that can be.
+  // Removes the directory and everything in it, as far as possible.
   void Remove() const;
 };
 

@@ -15,15 +15,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The API server's log, whose last lines it takes.
+// For the API server; its log gets its last lines in this time.
 constexpr Duration kEndApiWithin = 500ms;
-// The kernel needs a moment for what SIGKILL ends.
+// After SIGKILL the kernel needs a moment.
 constexpr Duration kKilledWithin = 1500ms;
 constexpr Duration kLinkWithin = 10s;
 constexpr Duration kLookForLinkEvery = 20ms;
-// Ample on a loaded machine; each program starts in milliseconds.
+// Ample for a loaded machine; each program starts in milliseconds.
 constexpr Duration kServesWithin = 20s;
-// A person does not notice; nothing is measured before it is there.
+// Too short for a person to notice; nothing is measured before the file exists.
 constexpr Duration kLookForFileEvery = 20ms;
 
 // sysfs shows the interfaces of the namespace it was mounted in, so it is mounted anew in there.
@@ -103,7 +103,8 @@ Status DemoPrograms::MakeLink() {
   RETURN_IF_ERROR(Start("link", {"sh", "-c", std::string(kNamespaceScript)}, std::move(enter)));
   const Time end = loop_.Now() + kLinkWithin;
   while (access((LinkSysfs() + "/class/net/rail0/carrier").c_str(), R_OK) != 0) {
-    // The script's process stays while the namespace is wanted: its end means that a step failed.
+    // The script's process runs as long as the namespace is needed: its end means that a step
+    // failed.
     if (running_.at("link").exit || loop_.Now() > end) {
       return Unavailable("a network namespace with a veth pair could not be made{}; see {}",
                          privileged_ ? "" : " without root (are user namespaces allowed here?)",
@@ -116,7 +117,7 @@ Status DemoPrograms::MakeLink() {
   return OkStatus();
 }
 
-// Only who is root in the link's user namespace may enter its network namespace.
+// Only root of the link's user namespace may enter its network namespace.
 std::vector<std::string> DemoPrograms::AsOwnerOfLink(std::vector<std::string> enter) const {
   std::vector<std::string> command = {"nsenter", "--target", std::to_string(pid("link"))};
   if (!privileged_) command.insert(command.end(), {"--user", "--preserve-credentials"});
@@ -190,14 +191,14 @@ void DemoPrograms::StopAll() {
     end(kApi);
     WaitUntil(loop_.Now() + kEndApiWithin, [&] { return ended(kApi); });
   }
-  // Destroying a process kills what did not listen.
+  // Destroying a process kills it, if it did not end by SIGTERM.
   running_.clear();
   order_.clear();
 }
 
-// Each program is the first of a session of its own, so that Ctrl-C on the terminal reaches us and
-// not them: we end them in order. Should we be killed ourselves, the kernel ends them for us; asked
-// for behind `enter`, because a change of user namespace takes it back (prctl(2)).
+// Each program has a session of its own, so that Ctrl-C on the terminal reaches only this program,
+// which ends the others in order. If this program is killed, the kernel ends them
+// (PR_SET_PDEATHSIG, set after `enter`, because a change of user namespace clears it, prctl(2)).
 Status DemoPrograms::Start(const std::string& program, std::vector<std::string> command,
                            std::vector<std::string> enter) {
   Running& running = running_[program];

@@ -1,6 +1,7 @@
-// The demo's real processes: API, agent and two drivers, and what is done to them. Each is started
-// by its file beside this program and ended by its id; known here as galen-sim, galen-agent,
-// gpu-driver, nic-driver and link. Belongs to its session's thread. Ends all of them when it goes.
+// The demo's real processes: API, agent and two drivers, and the actions on them. Each is started
+// from its file beside this program and ended by its process id; they are called galen-sim,
+// galen-agent, gpu-driver, nic-driver and link here. Belongs to its session's thread. Destroying it
+// ends all of them.
 #pragma once
 
 #include <functional>
@@ -19,18 +20,19 @@ namespace galen::cli {
 
 class DemoPrograms {
  public:
+  // Which programs to run, and how.
   struct Settings {
     std::string bin_directory;  // where galen-agent and its siblings are
     std::string node = "node-7";
     bool kernel_log = false;               // the GPU driver also reads /dev/kmsg
-    const Interrupt* interrupt = nullptr;  // ends every wait but that for a program's end
-    // Beside those that every API, agent and GPU driver of ours gets.
+    const Interrupt* interrupt = nullptr;  // ends every wait except for a program's end
+    // In addition to the default arguments of API, agent and GPU driver.
     std::vector<std::string> api_arguments = {}, agent_arguments = {}, gpu_arguments = {};
     // How long all but the API get to end by SIGTERM.
     Duration end_others_within = std::chrono::seconds(1);
   };
 
-  // Runs when a program ends that was not asked to; `how` is a sentence that names it and its log.
+  // Called when a program ends unasked; `how` is a sentence with its name and its log.
   using OnDeath = std::function<void(const std::string& program, const Process::Exit& exit,
                                      const std::string& how)>;
   DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings, OnDeath on_death);
@@ -43,8 +45,8 @@ class DemoPrograms {
   // after 20 s, and the interrupt's reason.
   Status WaitForFile(const std::string& path, const std::string& program);
   Status StartGpuDriver();  // also again, once it has ended
-  // A network namespace of its own with a veth pair rail0–rail1 in it; returns when it is there.
-  // Who is not root gets a user namespace around it, so that the link is real for everyone.
+  // A network namespace of its own with a veth pair rail0–rail1 in it; returns when it exists.
+  // Without root it is created in a user namespace, so that the link is real for every user.
   Status MakeLink();
   // For the interface rail0 of that namespace. REQUIRES: MakeLink.
   Status StartNicDriver();
@@ -55,8 +57,8 @@ class DemoPrograms {
   Status SetLink(const std::string& state);
   pid_t pid(const std::string& program) const;
 
-  // SIGTERM to all, the API last, then SIGKILL; takes at most end_others_within and half a second:
-  // a person who pressed Ctrl-C waits for it.
+  // SIGTERM to all, the API last, then SIGKILL; takes at most end_others_within and half a second,
+  // since a person who pressed Ctrl-C waits for it.
   void StopAll();
 
  private:
@@ -66,7 +68,7 @@ class DemoPrograms {
     std::optional<Process::Exit> exit;
   };
 
-  // `enter` is a command that runs the command given to it elsewhere, as nsenter(1) does.
+  // `enter` is a command that runs the given command elsewhere, like nsenter(1).
   Status Start(const std::string& program, std::vector<std::string> command,
                std::vector<std::string> enter = {});
   void OnExit(const std::string& program, Process::Exit exit);

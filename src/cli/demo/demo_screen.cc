@@ -7,7 +7,7 @@
 namespace galen::cli {
 namespace {
 
-// Under the text of a step, behind its number.
+// Aligns lines below a step's text, after its number.
 constexpr std::string_view kIndent = "    ";
 
 // "1/5 XID 79 on …" with its number in colour.
@@ -38,7 +38,7 @@ void DemoScreen::Finished(std::string line) {
 }
 
 void DemoScreen::Show(std::string table) {
-  // Ages in the table differ every second; without a change nothing flickers.
+  // Ages in the table change every second; without a change nothing is redrawn.
   if (table == table_) return;
   table_ = std::move(table);
   if (settings_.live) Draw();

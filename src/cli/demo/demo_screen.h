@@ -1,6 +1,6 @@
-// The demo's picture. On a terminal: a header, what is over, the story's line and a table that
-// stays in place and changes under the eye, wrapped and cut to the terminal as it is. Elsewhere:
-// plain lines, one a step. Belongs to its session's thread.
+// The demo's picture. On a terminal: a header, the finished steps, the story's line and a table
+// that is redrawn in place, fitted to the terminal's size. Elsewhere: plain lines, one for each
+// step. Belongs to its session's thread.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,9 @@ class DemoScreen {
   // Takes bytes for standard output.
   using Output = std::function<void(std::string_view)>;
 
+  // Where the picture is drawn.
   struct Settings {
-    bool live = false;  // standard output is a terminal and may be drawn upon
+    bool live = false;  // standard output is a terminal that may be redrawn
     bool colour = false;
     std::function<TerminalSize()> size = {};  // of a live one
   };
@@ -26,15 +27,15 @@ class DemoScreen {
         output_(std::move(output)),
         picture_(LivePicture::Keep::kLast, settings_.size, output_) {}
 
-  // What runs and where its files are; replaces an earlier header.
+  // The running programs and their files; replaces an earlier header.
   void Header(std::vector<std::string> lines);
-  // The line above the table: what is happening now. Not printed elsewhere than on a terminal.
+  // The line above the table: what is happening now. Only printed on a terminal.
   void Story(std::string line);
   // A step is over; its line stays.
   void Finished(std::string line);
   // The table as it is now; drawn only on a terminal and only when it differs.
   void Show(std::string table);
-  // Leaves the picture: what is printed from now on comes below it.
+  // Ends the picture: later output comes below it.
   void Close(const std::string& text);
 
  private:

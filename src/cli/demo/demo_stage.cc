@@ -91,7 +91,7 @@ WallTime DemoStage::SeenAt(const ObjectKey& pod) const {
 void DemoStage::OnChange() {
   for (const auto& [key, pod] : fleet_.pods().objects()) {
     std::vector<kube::ResourceHealth> line = DevicesOf(pod);
-    // Other changes of the Pod are no news of its device, and keep the time at which it was seen.
+    // Other changes of the Pod do not count, so its time stays.
     if (lines_[key] == line) continue;
     lines_[key] = std::move(line);
     seen_[key] = session_.loop().WallNow();
@@ -101,7 +101,7 @@ void DemoStage::OnChange() {
     last_said_ = pod->devices_annotation;
   }
   on_change_();
-  session_.loop().Stop();  // whoever waits looks again
+  session_.loop().Stop();  // the waiting code checks again
 }
 
 }  // namespace galen::cli

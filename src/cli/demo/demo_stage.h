@@ -1,5 +1,5 @@
-// What the demo's story acts on and looks at: the cluster through its API, live, and the moment at
-// which each Pod's line was seen to change. Belongs to its session's thread.
+// The cluster through its API, live, for the demo's story, and the time at which each Pod's line
+// was last seen to change. Belongs to its session's thread.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@ namespace galen::cli {
 
 class DemoStage {
  public:
-  // `on_change` runs on the session's loop whenever a Pod changed, for the screen. What is lent
-  // outlives the stage.
+  // `on_change` runs on the session's loop whenever a Pod changed, for the screen. The arguments
+  // outlive the stage.
   DemoStage(Session& session, Random& random, std::function<void()> on_change);
 
   // Begins to follow the cluster. Once.
   void Start() { fleet_.Start(); }
 
-  // Which objects of a manifest: those that Pods need, and the Pods.
+  // Which objects of a manifest: those that Pods need, or the Pods.
   enum class Part { kGround, kPods };
 
   // Makes or replaces the objects of this part of a manifest (YAML documents), in order, by
   // server-side apply; stops at the first that is refused and names it.
   Status Apply(const std::string& manifest, Part part);
 
-  // Runs the loop until `done` holds, which is asked after each change; false when `limit` passed
+  // Runs the loop until `done` holds, which is called after each change; false when `limit` passed
   // first or the session was interrupted: by Ctrl-C, or because a program of the demo died.
   bool WaitUntil(const std::function<bool()>& done, Duration limit);
-  // Why nothing is waited for any more; OK while it is.
+  // Why waits end early; OK while they do not.
   Status interrupted() const {
     return session_.interrupt() == nullptr ? OkStatus() : session_.interrupt()->why();
   }
@@ -45,14 +45,14 @@ class DemoStage {
   // The device that was allocated to the Pod's claim.
   std::optional<DeviceId> DeviceOf(const ObjectKey& pod) const;
   const kube::Pod* Find(const ObjectKey& pod) const { return fleet_.pods().Find(pod); }
-  // nullopt until all of it is known.
+  // nullopt until all kinds were read.
   std::optional<Fleet> fleet() const;
   // When the API server's watch brought the Pod's present line; the epoch when there is none.
   WallTime SeenAt(const ObjectKey& pod) const;
 
-  // From now on, what the Pod's annotation becomes is kept.
+  // From now on each text of the Pod's annotation is recorded.
   void KeepSaying(const ObjectKey& pod);
-  // Every text that it was given since, in order; not the one it had.
+  // The texts recorded since, in order; without the one it had before.
   const std::vector<std::string>& Said() const { return said_; }
 
   Session& session() { return session_; }

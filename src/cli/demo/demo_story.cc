@@ -23,12 +23,12 @@ const ObjectKey kTrainer{"train", "trainer-0"};
 const ObjectKey kLlm{"serve", "llm-0"};
 const ObjectKey kIngest{"train", "ingest-0"};
 
-// Long enough for a loaded machine of two cores; a step that was not seen by then is not coming.
+// Long enough for a loaded machine of two cores; a step that was not seen by then has failed.
 constexpr Duration kSeenWithin = 20s;
 constexpr int kSteps = 5;
-constexpr std::size_t kDrivers = 2;  // of GPUs, and of the link
+constexpr std::size_t kDrivers = 2;  // the drivers of the GPUs and of the link
 constexpr Duration kLookForReportEvery = 20ms;
-// The agent brings its notes to disk within a second, to write but once for many.
+// The agent writes its records to disk within a second, many in one write.
 constexpr Duration kNotesOnDiskWithin = 1200ms;
 
 double Milliseconds(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
@@ -46,7 +46,7 @@ bool DemoStory::WaitForDrivers(DemoStage& stage) {
         if (!fleet) return false;
         std::set<std::string> drivers;
         for (const DeviceView& device : fleet->devices) {
-          // Its agent has a report of it: a slice alone comes before the driver can prepare.
+          // The agent has a report of the device: a slice appears before the driver can prepare.
           if (device.health.state == HealthState::kHealthy) {
             drivers.insert(device.identity.id.driver);
           }
@@ -57,7 +57,7 @@ bool DemoStory::WaitForDrivers(DemoStage& stage) {
 }
 
 bool DemoStory::WaitForPods(DemoStage& stage) {
-  // They have to be scheduled and prepared before.
+  // The Pods have to be scheduled and prepared first.
   return stage.WaitUntil(
       [&] {
         for (const ObjectKey& pod : {kTrainer, kLlm, kIngest}) {
@@ -140,16 +140,16 @@ Status DemoStory::DriverDies() {
   return OkStatus();
 }
 
-// A fault that lasts is reported again by the restarted driver's hardware; here the temperature
-// rises, so that the state which must outlive the agent is one of this run. While the agent is away
-// a link goes down, which only the new agent can publish: that it does shows that what the Pod says
-// then comes from the new agent, and how long it took to be there.
+// The temperature rises before the agent is killed, so that a state from this run must survive it.
+// While the agent is away a link goes down, which only the new agent can publish: this shows that
+// the Pod's text comes from the new agent, and how long that took.
 Status DemoStory::AgentDies() {
   screen_.Story(fmt::format("5/{} the agent is killed with -9 while a GPU is hot …", kSteps));
   ASSIGN_OR_RETURN(const WallTime hot, InjectOn(kLlm, "temperature=93"));
   RETURN_IF_ERROR(Seen(kLlm, {"Unhealthy", "temperature"}, hot, kSeenWithin).status());
   const std::string before = stage_.Find(kLlm)->devices_annotation;
-  // The change was on disk before it was published; this is for what `galen why` shows beside it.
+  // The change was on disk before it was published; this wait is for the further record that `galen
+  // why` shows.
   stage_.WaitUntil([] { return false; }, kNotesOnDiskWithin);
   RETURN_IF_ERROR(stage_.interrupted());
   RETURN_IF_ERROR(programs_.Kill("galen-agent"));
@@ -172,7 +172,7 @@ Status DemoStory::AgentShowsTheRecovery(const std::string& before, Duration show
   RETURN_IF_ERROR(programs_.SetLink("up"));
   RETURN_IF_ERROR(Seen(kIngest, {"Healthy", ""}, up, kSeenWithin).status());
   ASSIGN_OR_RETURN(const Duration back, Seen(kLlm, {"Healthy", ""}, cool, kSeenWithin));
-  // Nothing in between, least of all a moment of Unknown.
+  // No text in between, least of all Unknown.
   if (stage_.Said().size() != 1) return Changed(before);
   Finish(5, fmt::format("the Pod's line stayed unchanged; the new agent shows after {:.0f} ms what "
                         "had happened meanwhile, and the recovery after {:.1f} s of calm",
@@ -187,8 +187,8 @@ Status DemoStory::Changed(const std::string& before) const {
                   said, place_.directory);
 }
 
-// Until the agent has a report of the Pod's device from its driver itself, and no longer goes by
-// what it kept.
+// Waits until the agent has a report of the Pod's device from its driver, and no longer only its
+// stored state.
 Status DemoStory::WaitForReportOf(const ObjectKey& pod) {
   const std::optional<DeviceId> device = stage_.DeviceOf(pod);
   const Time end = stage_.session().loop().Now() + kSeenWithin;
@@ -235,15 +235,15 @@ StatusOr<WallTime> DemoStory::InjectOn(const ObjectKey& pod, const std::string& 
   return WallTime(std::chrono::nanoseconds(answer.injected_unix_nanos()));
 }
 
-// The line that NVIDIA's kernel driver writes, with the bus address of the Pod's GPU.
+// Writes the line of NVIDIA's kernel driver, with the bus address of the Pod's GPU.
 StatusOr<WallTime> DemoStory::WriteXidToKernelLog(const ObjectKey& pod) {
   ASSIGN_OR_RETURN(const std::string bus_id, BusIdOf(pod));
   const std::string line =
       fmt::format("NVRM: Xid (PCI:{}): 79, GPU has fallen off the bus.\n", bus_id);
   const Fd log(open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
   if (!log) return ErrnoStatus(errno, "open /dev/kmsg for --kernel-log");
-  // As late as can be before the line is there: the kernel notifies its readers in the write
-  // itself.
+  // As late as possible before the line is written: the kernel notifies its readers during the
+  // write.
   const WallTime start = stage_.session().loop().WallNow();
   // With its newline: a line without one stays invisible to every reader until the next record.
   if (write(log.get(), line.data(), line.size()) < 0) {
@@ -252,7 +252,7 @@ StatusOr<WallTime> DemoStory::WriteXidToKernelLog(const ObjectKey& pod) {
   return start;
 }
 
-// As the driver published it: "0000:4b:00.0"; the kernel's line has it without the function.
+// The address in the driver's form, "0000:4b:00.0"; the kernel's line omits the function.
 StatusOr<std::string> DemoStory::BusIdOf(const ObjectKey& pod) {
   const DeviceId id = stage_.DeviceOf(pod).value_or(DeviceId{});
   ASSIGN_OR_RETURN(const auto slices, stage_.session().List(kube::kResourceSlices, ""));

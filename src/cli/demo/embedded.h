@@ -1,4 +1,4 @@
-// Files of the source tree that the program carries with it.
+// Files of the source tree that are embedded in the program.
 #pragma once
 
 #include <string_view>

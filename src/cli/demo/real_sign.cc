@@ -9,12 +9,12 @@
 namespace galen::cli {
 namespace {
 
-// A kind of device, the table that knows its files, and the sign to show of it.
+// A kind of device, its built-in table, and the sign to show.
 struct Source {
   std::string pattern;
   std::string_view table;
   std::string sign;
-  std::string driver;  // that reports it
+  std::string driver;  // the driver that reports it
 };
 
 // "temp1_input 41 °C" of the first device that has the sign; "" for none.
@@ -43,7 +43,7 @@ std::string ShowNetworkCard(const probes::SysfsFiles& files, const std::string& 
   if (!cards.ok()) return "";
   for (const probes::FoundPath& card : *cards) {
     const std::string path = root + "/" + card.path;
-    // The file refuses to be read while the card is administratively down.
+    // The file cannot be read while the card is administratively down.
     const StatusOr<std::string> carrier = files.Read(path + "/carrier");
     if (!files.IsDirectory(path + "/device") || !carrier.ok()) continue;
     return fmt::format("{}: carrier {} (galen-driver nic)", card.path,

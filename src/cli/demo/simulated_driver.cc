@@ -11,7 +11,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Nobody who answers has it: what else is known of it.
+// The error when no driver that answered has the device, with what else is known of it.
 Status Missing(const std::vector<SimulatedDriver>& drivers, const std::string& device,
                const std::vector<SilentDevice>& silent) {
   for (const SilentDevice& known : silent) {
@@ -26,7 +26,7 @@ Status Missing(const std::vector<SimulatedDriver>& drivers, const std::string& d
   for (const SimulatedDriver& driver : drivers) {
     text += fmt::format("; {} has {}", driver.name, fmt::join(driver.devices, ", "));
   }
-  // A slip of whoever wrote the name, as is a sign that there is not.
+  // A misspelt name, like an unknown sign.
   return InvalidArgument("no driver of this node simulates a device {}{}", device, text);
 }
 

@@ -1,5 +1,4 @@
-// Which driver of a node is meant, when somebody wants a simulated device to show a sign. Values;
-// pure.
+// Chooses the driver of a node for a simulated device. Values; pure.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace galen::cli {
 
-// A driver whose hardware is simulated, as it says itself.
+// A driver with simulated hardware, from its own answer.
 struct SimulatedDriver {
   std::string name;
   std::string socket;
@@ -17,7 +16,7 @@ struct SimulatedDriver {
   std::vector<std::string> signs;
 };
 
-// A device that is not simulated by anybody who answers, as the node's agent knows it.
+// A device that no driver that answered simulates, from the node's agent.
 struct SilentDevice {
   std::string driver;
   std::string device;
@@ -25,13 +24,13 @@ struct SilentDevice {
   std::string advice = "start it";  // what to do about `why`
 };
 
-// The only one, or the one that has `device` ("" = any). NotFound, with the reason where `silent`
-// names one; InvalidArgument when several could be meant: --driver chooses.
+// The only driver, or the one that has `device` ("" = any). NotFound, with the reason if `silent`
+// has one; InvalidArgument when several match: --driver chooses.
 StatusOr<SimulatedDriver> ChooseDriver(const std::vector<SimulatedDriver>& drivers,
                                        const std::string& device,
                                        const std::vector<SilentDevice>& silent);
 
-// OK, or InvalidArgument that says where the driver's signs are listed.
+// OK, or InvalidArgument that says how to list the driver's signs.
 Status CheckSign(const SimulatedDriver& driver, const std::string& sign);
 
 }  // namespace galen::cli

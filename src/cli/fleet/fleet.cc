@@ -12,13 +12,13 @@ namespace {
 
 using Devices = std::map<DeviceId, DeviceView>;
 
-// A device that nobody has said anything about yet.
+// Adds a device without any information yet.
 DeviceView& Enter(Devices& devices, const DeviceId& id) {
   const auto [it, fresh] = devices.try_emplace(id);
   DeviceView& view = it->second;
   if (fresh) {
     view.identity.id = id;
-    // Until somebody says better: drivers mostly name a pool after its node.
+    // A default: drivers mostly name a pool after its node.
     view.node = id.pool;
     view.health.id = id;
     view.health.cause = {.code = std::string(cause_code::kNotReported),
@@ -31,9 +31,9 @@ DeviceView& Enter(Devices& devices, const DeviceId& id) {
   return view;
 }
 
-// The slices that count of each pool: those of its newest generation that is there in full, or,
-// while none is, of its newest. Older ones linger while a driver replaces them, and may hold
-// devices that are gone.
+// The current slices of each pool: those of its newest complete generation or, if none is complete,
+// of its newest. Older ones remain while a driver replaces them, and may list devices that are
+// gone.
 std::vector<const kube::ResourceSlice*> PresentSlices(
     const std::vector<kube::ResourceSlice>& slices) {
   using Generations = std::map<std::int64_t, std::vector<const kube::ResourceSlice*>>;
@@ -70,7 +70,7 @@ void AddHealths(Devices& devices, const std::vector<kube::NodeDeviceHealth>& hea
     for (const kube::NodeDevice& entry : node.devices) {
       DeviceView& view = Enter(devices, entry.identity.id);
       view.node = node.node;
-      // The slice is the driver's own report; what an agent says of the identity fills gaps only.
+      // The slice is the driver's own; the agent's identity only fills gaps.
       if (view.identity.serial.empty()) view.identity.serial = entry.identity.serial;
       if (view.identity.model.empty()) view.identity.model = entry.identity.model;
       view.health.state = entry.state;
@@ -84,8 +84,8 @@ void AddHealths(Devices& devices, const std::vector<kube::NodeDeviceHealth>& hea
   }
 }
 
-// The claims with those that use them. A claim that is reserved for a group of Pods does not list
-// its members: they are the group's Pods that name it, as the agent has it, while they run.
+// The claims with their users. A claim that is reserved for a group of Pods does not list its
+// members: they are the group's running Pods that name it.
 std::vector<Claim> WithGroupMembers(std::vector<Claim> claims, const std::vector<kube::Pod>& pods) {
   std::map<ObjectKey, std::vector<const kube::Pod*>> naming;
   for (const kube::Pod& pod : pods) {
@@ -97,7 +97,7 @@ std::vector<Claim> WithGroupMembers(std::vector<Claim> claims, const std::vector
   }
   for (Claim& claim : claims) {
     for (const kube::Pod* pod : naming[claim.key]) {
-      if (claim.IsReservedFor(pod->meta.uid, "")) continue;  // listed, or added already
+      if (claim.IsReservedFor(pod->meta.uid, "")) continue;  // listed already
       if (claim.IsReservedFor(pod->meta.uid, pod->group)) claim.reserved_for.push_back(pod->ref());
     }
   }
@@ -115,7 +115,8 @@ void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
   }
 }
 
-// Which Pods hold a device plugin's device only their kubelet knows, and the node's agent from it.
+// Only the kubelet, and through it the node's agent, knows which Pods hold a device plugin's
+// device.
 void AddPluginHolders(Devices& devices, const std::vector<kube::NodeDeviceHealth>& healths,
                       const std::vector<kube::Pod>& pods) {
   std::map<ObjectKey, std::string> uids;
@@ -140,7 +141,7 @@ void Take(DeviceView& view, const kube::ResourceHealth& entry) {
   view.health.cause.message = entry.message;
 }
 
-// What the kubelet published, where no agent of ours reports.
+// The kubelet's own field, for devices that no agent reports.
 void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
              const std::vector<Claim>& claims) {
   std::map<ObjectKey, const kube::Pod*> by_key;
@@ -159,7 +160,7 @@ void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
   }
 }
 
-// Where agents have no way to report, that is the reason and not their silence.
+// Without the NodeDeviceHealth kind, that is the reason, not a silent agent.
 void BlameMissingKind(Devices& devices) {
   for (auto& [id, view] : devices) {
     if (view.health.cause.code == cause_code::kNotReported) {
@@ -168,8 +169,7 @@ void BlameMissingKind(Devices& devices) {
   }
 }
 
-// A finding without a node that lives behind it is old news. What is Unknown already keeps its
-// reason.
+// A finding of a node that is not alive is stale. An Unknown one keeps its reason.
 void DoubtLapsed(Devices& devices, const NodeLives& lives) {
   for (auto& [id, view] : devices) {
     if (view.health.state == HealthState::kUnknown) continue;
@@ -189,7 +189,7 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
   fleet.nodes = objects.healths;
   fleet.kind_missing = objects.kind_missing;
   for (kube::NodeDeviceHealth& node : fleet.nodes) {
-    // Its own goodbye is the nearer reason, and known before any Lease runs out.
+    // The agent's own last status is the better reason, and known before any Lease expires.
     std::optional<Lapse> lapse = Goodbye(node);
     if (!lapse) lapse = lives.Find(node.node, true);
     if (lapse) Doubt(node, *lapse);

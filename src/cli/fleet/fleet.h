@@ -1,7 +1,6 @@
-// What the cluster says about devices, put together from its objects: slices say which devices
-// there are, claims who holds them, NodeDeviceHealth how they are, the Pod's own status where no
-// agent of ours reports, and nodes and Leases whether any of it still holds. Pure; the commands
-// fetch, this joins.
+// The cluster's devices, joined from its objects: slices list the devices, claims their holders,
+// NodeDeviceHealth their health, the Pod's own status where no galen-agent reports, and nodes and
+// Leases show whether the information is current. Pure; the commands fetch, this joins.
 #pragma once
 
 #include <map>
@@ -19,8 +18,7 @@
 
 namespace galen::cli {
 
-// ---- Whether a node can still be believed to live: what was said of the devices of one that
-// cannot is what they were, not what they are. Values; pure.
+// ---- Whether a node is alive: the last health of a dead node's devices is stale. Values; pure.
 //
 // The signs are those that Kubernetes itself goes by: the node's Lease in kube-node-lease, renewed
 // by its kubelet or by our agent in the manager role (KEP-589), and the Ready condition, which the
@@ -28,12 +26,12 @@ namespace galen::cli {
 
 // The code of the cause that such a device is shown with: its node fell silent.
 inline constexpr std::string_view kAgentGone = "AgentGone";
-// The same where the agent said goodbye itself; also the reason of the condition in which it does.
+// The same where the agent announced its stop; also the reason in its Ready condition.
 inline constexpr std::string_view kAgentStopped = "AgentStopped";
-// Where nodes keep their Leases.
+// The namespace of nodes' Leases.
 inline constexpr std::string_view kNodeLeases = "kube-node-lease";
 
-// A Node, as far as its life is concerned.
+// A Node's Ready condition.
 struct NodeReady {
   std::string node;
   std::string status;               // of the condition Ready: "True", "False", "Unknown"; "" = none
@@ -46,49 +44,48 @@ StatusOr<NodeReady> DecodeNodeReady(const Json& node);
 struct NodeLease {
   std::string node;
   std::optional<WallTime> renewed;
-  std::optional<Duration> holds;  // how long a renewal does; nullopt: not known
+  std::optional<Duration> holds;  // how long a renewal holds; nullopt: not known
   bool operator==(const NodeLease&) const = default;
 };
 StatusOr<NodeLease> DecodeNodeLease(const Json& lease);
 
-// What the API server says of all nodes; nullopt: it could not be asked, so no node is doubted by
-// it.
+// The API server's information about all nodes; nullopt: it could not be asked, so no node is
+// doubted for it.
 struct NodeSigns {
   std::optional<std::vector<NodeReady>> nodes;
   std::optional<std::vector<NodeLease>> leases;
 };
 
-// Why a node is not believed, and since when it has been silent, where that is known.
+// Why a node counts as lapsed, and since when it has been silent, if known.
 struct Lapse {
   std::string why;
   std::optional<WallTime> since;
   std::string_view code = kAgentGone;
 };
 
-// That the agent of this node was stopped, as its own last status says (Ready is False,
-// AgentStopped); nullopt when it did not say so.
+// The lapse of a node whose agent was stopped, by its own last status (Ready is False,
+// AgentStopped); nullopt without one.
 std::optional<Lapse> Goodbye(const kube::NodeDeviceHealth& node);
 
-// Knows which nodes have lapsed, of those that the signs name.
+// Which of the nodes in the signs have lapsed.
 class NodeLives {
  public:
-  // `now` is this machine's clock, against which Leases are held; {} = do not.
+  // `now` is this machine's clock, for judging Leases; {} = do not judge them.
   NodeLives(const NodeSigns& signs, WallTime now);
 
-  // nullopt: nothing is known against it. `must_exist`: a node that the API server does not have
-  // has lapsed; without, it is just not known, as of a pool that is no node's.
+  // nullopt: not lapsed, as far as is known. `must_exist`: a node that the API server does not have
+  // has lapsed; otherwise it is only unknown, as for a pool that belongs to no node.
   std::optional<Lapse> Find(const std::string& node, bool must_exist) const;
 
  private:
   bool nodes_known_;
-  std::map<std::string, std::optional<Lapse>> lapses_;  // of every node that the signs name
+  std::map<std::string, std::optional<Lapse>> lapses_;  // of every node in the signs
 };
 
-// What is left of a finding once its node has lapsed: Unknown, since the node fell silent, with
-// what it last said.
+// Makes a finding of a lapsed node Unknown since the node fell silent, with its last text.
 void Doubt(HealthState& state, Cause& cause, const Lapse& lapse);
 
-// All that a lapsed node's object says, doubted; the agent's own goodbye stays as it is.
+// Doubts everything in a lapsed node's object except the agent's own announcement.
 void Doubt(kube::NodeDeviceHealth& node, const Lapse& lapse);
 
 // One Pod's hold on one device.
@@ -101,36 +98,36 @@ struct Holding {
   auto operator<=>(const Holding&) const = default;
 };
 
-// One device and all that is known of it.
+// One device with all that is known of it.
 struct DeviceView {
   DeviceIdentity identity;
-  // From its slice; the pool's name, which most drivers name after the node, when no slice says it.
+  // From its slice; if that has none, the pool's name, which most drivers take from the node.
   std::string node;
   DeviceHealth health;  // Unknown, NotReported when nobody reported it
-  // How long its driver's report holds, who said so, and by which rule of the operator's ("pool
-  // node-7"); nullopt and "": not known.
+  // How long its driver's report holds, who decided that, and by which rule of the operator's
+  // ("pool node-7"); nullopt and "": not known.
   std::optional<std::int64_t> deadline_seconds;
   std::string deadline_source;
   std::string deadline_rule;
   std::vector<Holding> holders;
 };
 
-// Everything at one moment.
+// The whole fleet at one moment.
 struct Fleet {
   std::vector<DeviceView> devices;  // worse first, then by node and name
-  // As the agents wrote them, for what is shown of nodes and drivers.
+  // The agents' objects, for views of nodes and drivers.
   std::vector<kube::NodeDeviceHealth> nodes;
   bool kind_missing = false;  // so no agent could report any
 };
 
-// What to say, once, where the cluster has no NodeDeviceHealth; and in short of one device.
+// The note if the cluster has no NodeDeviceHealth kind; and the short form for one device.
 inline constexpr std::string_view kKindMissing =
     "this cluster has no NodeDeviceHealth kind: kubectl apply -f "
     "deploy/crds/nodedevicehealths.yaml";
 inline constexpr std::string_view kKindMissingShort =
     "this cluster has no NodeDeviceHealth kind, by which agents report";
 
-// The objects as the API server has them.
+// The API server's objects.
 struct FleetObjects {
   std::vector<kube::Pod> pods;
   std::vector<Claim> claims;
@@ -140,18 +137,18 @@ struct FleetObjects {
   bool kind_missing = false;  // the cluster does not have NodeDeviceHealth at all
 };
 
-// `now` as NodeLives takes it: findings of nodes that fell silent are Unknown, AgentGone; of those
-// whose agent was stopped, AgentStopped, at once.
+// `now` as for NodeLives: findings of nodes that fell silent are Unknown, AgentGone; findings of a
+// stopped agent are AgentStopped, at once.
 Fleet JoinFleet(const FleetObjects& objects, WallTime now = {});
 
-// ---- What a Pod's own status says about a device: what the kubelet published, for devices that no
-// agent of ours reports. Pure.
+// ---- A Pod's own status about a device: the kubelet's field, for devices that no galen-agent
+// reports. Pure.
 
-// The entry of allocatedResourcesStatus that is about `device` of `claim`; null when there is none,
-// or when several could be it. An entry is named claim:<pod's claim>[/<request>]; its resourceID is
-// the device's first CDI id, whose name the driver is free to choose, or driver/pool/device
-// (KEP-4680). So the device is found by the claim's allocation: the only one that was allocated to
-// the entry's request, or the one whose name ends the id.
+// The entry of allocatedResourcesStatus for `device` of `claim`; null when there is none, or it is
+// ambiguous. An entry is named claim:<pod's claim>[/<request>]; its resourceID is the device's
+// first CDI id, whose name the driver is free to choose, or driver/pool/device (KEP-4680). So the
+// device is found by the claim's allocation: the only one that was allocated to the entry's
+// request, or the one whose name ends the id.
 const kube::ResourceHealth* EntryOfDevice(const kube::Pod& pod, const Claim& claim,
                                           const DeviceId& device);
 

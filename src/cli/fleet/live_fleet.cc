@@ -6,7 +6,7 @@
 namespace galen::cli {
 namespace {
 
-// People wait: try again sooner than a daemon would.
+// A person waits: tries again sooner than a daemon would.
 kube::Watcher::Options All(const kube::Resource& resource, std::string_view ns = "") {
   kube::Watcher::Options options;
   options.resource = resource;
@@ -57,8 +57,8 @@ void LiveFleet::Start() {
   slices_.AddListener(mark);
   healths_.AddListener(mark);
   nodes_.AddListener(mark);
-  // Nobody listens to the Leases: each renewal is a change that changes nothing to be seen. That
-  // one runs out is found by who looks from time to time.
+  // Leases are not watched: each renewal would be a change without any effect. The periodic redraw
+  // notices one that expired.
   Follow(pods_, kube::kPods);
   Follow(claims_, kube::kResourceClaims);
   Follow(slices_, kube::kResourceSlices);
@@ -69,7 +69,7 @@ void LiveFleet::Start() {
 
 void LiveFleet::Missed(const kube::Resource& resource, const std::string& ns,
                        const Status& status) {
-  // A cluster without our definition, as for `galen get`; and signs of life that only help.
+  // A cluster without our definition, as for `galen get`; and optional signs of life.
   const bool undefined = resource == kube::kNodeDeviceHealths && status.code() == Code::kNotFound;
   const bool sign = resource == kube::kNodes || resource == kube::kLeases;
   if (undefined || (sign && !IsRetryable(status))) {

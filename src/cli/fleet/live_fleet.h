@@ -1,4 +1,4 @@
-// What a command that stays watches, and what of it is not live.
+// The watches of a command that stays, and which of them are not live.
 #pragma once
 
 #include <functional>
@@ -21,26 +21,26 @@
 
 namespace galen::cli {
 
-// Which kinds a live view has lost sight of, since when and why; and when it has them back. A
-// watcher reports trouble only: that it is over is known when none has come for longer than the
-// watcher waits between two tries, and an ordinary question about the kind is answered again.
-// Belongs to its session's thread.
+// Which kinds a live view has lost, since when and why, and when they are back. A watcher reports
+// only failures: a failure is over when no report has come for longer than the watcher waits
+// between two tries, and an ordinary request for the kind is answered again. Belongs to its
+// session's thread.
 class WatchTrouble {
  public:
   // The watchers that report here must try again at least this often.
   static constexpr Duration kTriesAgainWithin = std::chrono::seconds(1);
 
-  // `on_change` runs whenever Lines() may say something else.
+  // `on_change` is called whenever Lines() may have changed.
   WatchTrouble(Loop& loop, kube::Client& client, std::function<void()> on_change)
       : loop_(loop), client_(client), on_change_(std::move(on_change)) {}
 
-  // A watcher of `resource` in `ns` reported this. A first trouble that trying again may end is not
-  // yet one: connections break, and are there again in a moment.
+  // A watcher of `resource` in `ns` reported this. A first failure that a retry may fix does not
+  // count yet: connections break, and are back in a moment.
   void Report(const kube::Resource& resource, const std::string& ns, const Status& status);
 
-  // A sentence for each different trouble; empty while all is live.
+  // A sentence for each different failure; empty while all is live.
   std::vector<std::string> Lines() const;
-  // When the first kind was lost that is lost now: what is shown is of that moment.
+  // When the first of the kinds that are lost now was lost: the view shows that moment.
   std::optional<WallTime> since() const;
 
  private:
@@ -68,20 +68,20 @@ class WatchTrouble {
 class LiveFleet {
  public:
   // `on_change` runs on the session's loop after anything changed; many changes of one turn are
-  // one. What is lent outlives this.
+  // one. The arguments outlive this.
   LiveFleet(Session& session, Random& random, std::function<void()> on_change);
 
   // Begins to list and watch; once. The watches repair themselves for as long as this lives.
   void Start();
-  // Every kind's first list is known, or it is known that there will be none: before that nothing
-  // can be said of a device, not even that nobody reported it.
+  // Every kind's first list was read, or cannot be read: before that nothing is known of a device,
+  // not even that it was never reported.
   bool synced() const;
-  // `now` as NodeLives takes it. While the API server is away it is the time when it was lost:
-  // nobody is silent to who does not listen.
+  // `now` as for NodeLives. While the API server is away, it is the time when it was lost: silence
+  // cannot be observed then.
   Fleet Join(WallTime now) const;
-  // What is not live, and since when; empty and nullopt while all is.
+  // The kinds that are not live, and since when; empty and nullopt while all are.
   const WatchTrouble& trouble() const { return trouble_; }
-  // What could not be taken into account, a sentence each.
+  // What could not be considered, a sentence each.
   std::vector<std::string> notes() const;
   const kube::Informer<kube::Pod>& pods() const { return pods_; }
   const kube::Informer<Claim>& claims() const { return claims_; }
@@ -92,7 +92,7 @@ class LiveFleet {
               std::string_view ns = "");
   void Missed(const kube::Resource& resource, const std::string& ns, const Status& status);
   void MarkChanged();
-  // The cluster has no NodeDeviceHealth, or had none when it was asked last.
+  // The cluster has no NodeDeviceHealth, or had none at the last request.
   bool kind_missing() const;
 
   Loop& loop_;

@@ -29,7 +29,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
   if (signs.nodes) {
     for (const NodeReady& node : *signs.nodes) {
       std::optional<Lapse>& lapse = lapses_[node.node];
-      // "False" is written by a live kubelet; "Unknown" by others of one that stopped reporting.
+      // "False" is written by a live kubelet; "Unknown" by the node controller for a silent one.
       if (node.status != "Unknown") continue;
       lapse = Lapse{.why = fmt::format("the cluster has lost node {}", node.node),
                     .since = node.changed};
@@ -37,7 +37,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
   }
   if (!signs.leases || now == WallTime{}) return;
   for (const NodeLease& lease : *signs.leases) {
-    // A Lease may outlive its node, whose absence is then the better reason.
+    // A Lease may outlive its node, and the missing node is then the better reason.
     const auto node = lapses_.find(lease.node);
     if (nodes_known_ && node == lapses_.end()) continue;
     if (!lease.renewed || !lease.holds || now - *lease.renewed <= *lease.holds) continue;

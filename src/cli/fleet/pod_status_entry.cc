@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kClaimPrefix = "claim:";
 
-// What an entry's name stands for; nullopt when it is about another claim or no claim at all.
+// The meaning of an entry's name; nullopt when it is about another claim or no claim.
 struct EntryRequest {
   std::string_view request;  // "" = all of the claim
 };
@@ -35,8 +35,8 @@ bool EndsIn(std::string_view id, std::string_view name) {
   return !std::isalnum(static_cast<unsigned char>(id[id.size() - name.size() - 1]));
 }
 
-// The allocated device that `id` is of. Of names that end one another ("gpu-1" and "1") the longest
-// is meant; of two drivers' devices of one name the one whose driver is the id's vendor.
+// The allocated device that `id` names: the longest matching name ("gpu-1" before "1"); of two
+// drivers' devices of one name, the one whose driver is the id's vendor.
 const AllocatedDevice* Meant(std::string_view id, const std::vector<AllocatedDevice>& devices) {
   const AllocatedDevice* meant = nullptr;
   bool several = false;

@@ -9,10 +9,10 @@
 namespace galen::cli {
 namespace {
 
-// As kubectl's chunk size: pages keep the server's and our memory small.
+// As kubectl's chunk size: pages keep the server's and our memory use small.
 constexpr int kPage = 500;
 
-// A file that --kubeconfig names and that is not there is reported once, with what to do.
+// A missing --kubeconfig file is reported once, with advice.
 Status CheckNamed(FileSystem& files, const std::string& path) {
   if (path.empty() || files.Read(path).status().code() != Code::kNotFound) return OkStatus();
   return InvalidArgument(

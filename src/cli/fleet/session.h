@@ -1,5 +1,5 @@
-// One command's way to the cluster: runs its loop until the answer is there, so that a command
-// reads from top to bottom. Belongs to the thread that made it.
+// One command's connection to the cluster: runs its loop until the answer is there, so that a
+// command reads from top to bottom. Belongs to the thread that made it.
 #pragma once
 
 #include <functional>
@@ -21,17 +21,17 @@ namespace galen::cli {
 
 class Session {
  public:
-  // Reads the kubeconfig; connects at the first question. `interrupt` (null = nobody may) ends
-  // every wait for an answer.
+  // Reads the kubeconfig; connects at the first request. `interrupt` (null = none) ends every wait
+  // for an answer.
   static StatusOr<std::unique_ptr<Session>> Open(EpollLoop& loop, const Options& options,
                                                  const Interrupt* interrupt = nullptr);
 
   // The answer to one request. Unavailable is explained in full sentences: what, where, what to do.
-  // What the server finds wrong in a request is FailedPrecondition: InvalidArgument is kept for
-  // command lines.
+  // An InvalidArgument of the server becomes FailedPrecondition, since InvalidArgument is reserved
+  // for command lines.
   StatusOr<Json> Fetch(net::HttpRequest request);
-  // All objects of a kind, page by page. DataLoss when the answer is no list, as from a server that
-  // is no Kubernetes API.
+  // All objects of a kind, page by page. DataLoss when the answer is no list, as from another kind
+  // of server.
   StatusOr<std::vector<Json>> List(const kube::Resource& resource, const std::string& ns,
                                    const kube::Selectors& selectors = {});
 

@@ -7,11 +7,10 @@
 namespace galen::cli {
 namespace {
 
-// Longer than a watcher waits, so that the watcher has tried again before we ask.
+// Longer than a watcher waits, so that it has tried again before this asks.
 constexpr Duration kLookAfter = WatchTrouble::kTriesAgainWithin * 3 / 2;
 
-// Without what the watcher was doing where it is the connection's fault: all kinds say the same
-// then.
+// Without the watcher's own step if the connection failed: then all kinds have the same error.
 std::string Sentence(const Status& status) {
   const std::string& said = status.message();
   const bool about_kind = said.starts_with("list ") || said.starts_with("watch ");
@@ -44,7 +43,7 @@ void WatchTrouble::Look(const kube::Resource& resource) {
   const kube::ListOptions one{.selectors = {}, .limit = 1, .resume = "", .resource_version = ""};
   lost.question =
       client_.Do(kube::List(resource, lost.ns, one), [this, resource](const StatusOr<Json>& reply) {
-        // From the loop: the call that answers goes with what is forgotten.
+        // From the loop: the running call is destroyed with its entry.
         lost_.at(resource).look = loop_.After(Duration::zero(), [this, resource, ok = reply.ok()] {
           ok ? Forget(resource) : LookLater(resource);
         });

@@ -6,7 +6,7 @@ namespace galen::cli {
 StatusOr<std::unique_ptr<AgentLink>> AgentLink::Open(EpollLoop& loop, net::Dialer& dialer,
                                                      const std::string& socket,
                                                      const Interrupt* interrupt) {
-  // Lives until the answer is there; dropping it would give the attempt up.
+  // Must exist until the answer comes; destroying it cancels the attempt.
   std::unique_ptr<net::Dialling> dialling;
   net::DialOptions options;
   options.target = "unix:" + socket;
@@ -33,13 +33,13 @@ StatusOr<std::unique_ptr<AgentLink>> AgentLink::OpenAgent(EpollLoop& loop, net::
 
 Status Advise(const Status& failed, std::string_view who, const std::string& socket,
               std::string_view advice) {
-  // In the words of whoever typed the path rather than in the dialler's.
+  // Rephrased for the user who gave the path.
   if (failed.code() == Code::kNotFound)
     return NotFound("no {} listens on {}: {}", who, socket, advice);
   if (failed.code() == Code::kUnavailable) {
     return Unavailable("no {} listens on {}: {}", who, socket, advice);
   }
-  // Somebody has the socket open: a process that is stopped, or a node that is overloaded.
+  // A process has the socket open but does not answer: it is stopped, or the node is overloaded.
   if (failed.code() == Code::kDeadlineExceeded) {
     return DeadlineExceeded("the {} behind {} does not answer: does it hang, or is it stopped?",
                             who, socket);

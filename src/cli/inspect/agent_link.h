@@ -1,4 +1,4 @@
-// Asks a gRPC socket of this node and waits for the answer: the agent's, or a driver's for its
+// Calls a gRPC socket of this node and waits for the answer: the agent's, or a driver's for its
 // simulator. Belongs to its session's thread; each call runs the loop until it is answered.
 #pragma once
 
@@ -17,27 +17,27 @@ namespace galen::cli {
 class AgentLink {
  public:
   // Connects to the unix socket at the path `socket`. NotFound when there is none, PermissionDenied
-  // when it is another user's, Unavailable when nobody listens. What is lent outlives the link.
-  // `interrupt` (null = nobody may) ends this wait and those for answers.
+  // when it is another user's, Unavailable when no process listens. The arguments outlive the link.
+  // `interrupt` (null = none) ends this wait and those for answers.
   static StatusOr<std::unique_ptr<AgentLink>> Open(EpollLoop& loop, net::Dialer& dialer,
                                                    const std::string& socket,
                                                    const Interrupt* interrupt = nullptr);
 
-  // The same for the agent's socket, with what to do about it.
+  // The same for the agent's socket, with advice in the error.
   static StatusOr<std::unique_ptr<AgentLink>> OpenAgent(EpollLoop& loop, net::Dialer& dialer,
                                                         const std::string& socket,
                                                         const Interrupt* interrupt = nullptr);
 
-  // One question: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request). Gives
-  // the service's Status as it came (Unimplemented when it has no such method), but for
-  // InvalidArgument, which is kept for command lines: that comes as FailedPrecondition.
-  // DeadlineExceeded when it does not come `within`. One at a time. Once the connection broke, open
-  // another link.
+  // One call: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request). Returns
+  // the service's Status unchanged (Unimplemented when it has no such method), except that
+  // InvalidArgument, reserved for command lines, becomes FailedPrecondition. DeadlineExceeded
+  // without an answer `within` the time. One at a time. After the connection broke, open another
+  // link.
   template <typename Response, typename Request>
   StatusOr<Response> Ask(std::string_view method, const Request& request,
                          Duration within = kAnswerWithin);
 
-  // Everything asked for is in memory on the other side; a person waits.
+  // All answers come from the other side's memory, and a person waits.
   static constexpr Duration kAnswerWithin = std::chrono::seconds(5);
 
  private:
@@ -54,8 +54,8 @@ class AgentLink {
   rpc::Channel channel_;
 };
 
-// What Open said of the `socket` of a `who` ("driver") for the one who runs the command: that
-// nobody listens, with `advice`, or that it takes root; anything else as it is. Keeps the code.
+// Rephrases an error of Open for the user: `who` ("driver") does not listen on `socket`, with
+// `advice`, or only root may use it; other errors stay. Keeps the code.
 Status Advise(const Status& failed, std::string_view who, const std::string& socket,
               std::string_view advice);
 

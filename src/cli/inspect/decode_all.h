@@ -1,5 +1,5 @@
-// Reads a list of objects one by one, so that what is broken hides nothing but itself, as it is
-// with an informer. Pure.
+// Decodes a list of objects one by one, so that a broken one hides only itself, as with an
+// informer. Pure.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 
 namespace galen::cli {
 
-// Those that `decode` can read, in order; a sentence in `notes` for each that it cannot.
+// The objects that `decode` accepts, in order; a sentence in `notes` for each other one.
 template <typename T>
 std::vector<T> DecodeAll(const std::vector<Json>& objects, const kube::Resource& resource,
                          StatusOr<T> (*decode)(const Json&), std::vector<std::string>& notes) {

@@ -54,7 +54,7 @@ std::string IdentityLine(const ExplainedDevice& device) {
   add("serial ", device.identity.serial);
   const DeviceId& id = device.identity.id;
   if (IsPluginResource(id.driver)) {
-    // Its pool is the node, which is said above.
+    // Its pool is the node, which is shown above.
     add("resource ", id.driver);
     return line;
   }
@@ -64,10 +64,10 @@ std::string IdentityLine(const ExplainedDevice& device) {
   return line;
 }
 
-// `head` and `body`, wrapped under its beginning when `columns` is not 0.
+// `head` and `body`, with `body` wrapped below its beginning when `columns` is not 0.
 std::string Paragraph(const std::string& head, const std::string& body, std::size_t columns) {
   const std::size_t indent = Width(head);
-  // Less than this for the body would be no line any more.
+  // With less room for the body, wrapping makes no sense.
   constexpr std::size_t kBodyColumnsMin = 20;
   if (columns < indent + kBodyColumnsMin) return head + body + "\n";
   const std::string margin(indent, ' ');
@@ -101,7 +101,7 @@ StepWidths WidthsOf(const std::vector<StepLine>& lines) {
   return widths;
 }
 
-// What the devices are called: by their names alone, unless two have the same.
+// The devices' short names: their names alone, unless two have the same.
 std::map<std::string, std::string> NamesOf(const std::vector<ExplainedDevice>& devices) {
   std::map<std::string, std::string> names;
   std::set<std::string> taken;
@@ -115,7 +115,7 @@ std::map<std::string, std::string> NamesOf(const std::vector<ExplainedDevice>& d
   return names;
 }
 
-// Sentences that stand above the steps already, or are one: why a driver was lost.
+// Sentences that are shown above the steps already, or are a step: why a driver was lost.
 std::set<std::string> Said(const Explanation& explanation) {
   std::set<std::string> said = {""};
   for (const ExplainedDevice& device : explanation.devices) {
@@ -143,22 +143,22 @@ std::vector<StepLine> LinesOf(const Explanation& explanation) {
 }
 
 std::string Padded(const std::string& text, std::size_t width) {
-  // By hand: the width of fmt counts other characters than a terminal does.
+  // Padded here: fmt counts the width differently from a terminal.
   return text + std::string(width - std::min(Width(text), width), ' ');
 }
 
-// How the steps are laid out: in columns where they fit, else with the text wrapped in its column,
-// else text and source one behind the other, wrapped.
+// The layout of the steps: in columns where they fit, else with the text wrapped in its column,
+// else text and source in sequence, wrapped.
 struct StepLayout {
   StepWidths widths;
   std::size_t columns = 0;  // to wrap at; 0: not at all
-  bool flows = false;       // there is no column for the source
+  bool flows = false;       // the source has no column
 };
 
-// Narrower than this a column of text is a ladder.
+// A narrower column of text would be unreadable.
 constexpr std::size_t kTextColumnsMin = 36;
 
-// Fits `lines` to the columns; the numbers of reports go first.
+// Fits `lines` to the columns; numbers of reports are dropped first.
 StepLayout LayoutOf(std::vector<StepLine>& lines, std::size_t columns) {
   StepLayout layout{.widths = WidthsOf(lines), .columns = columns};
   if (columns == 0 || layout.widths.Line() <= columns) return layout;
@@ -169,7 +169,7 @@ StepLayout LayoutOf(std::vector<StepLine>& lines, std::size_t columns) {
   const std::size_t others = widths.Line() - widths.text;
   layout.flows = columns < others + kTextColumnsMin;
   if (!layout.flows) widths.text = columns - others;
-  // A long kind pushes its own line, not all of them.
+  // A long kind shifts only its own line, not all of them.
   if (layout.flows && columns < widths.Head() + kTextColumnsMin) widths.kind = StepWidths().kind;
   return layout;
 }
@@ -182,7 +182,7 @@ std::string DrawStep(const StepLine& line, const StepLayout& layout, bool colour
   if (layout.flows) return Paragraph(head, line.text + "  " + source, layout.columns);
   const std::string margin(widths.Head(), ' ');
   std::string text;
-  // As wide as all of the texts where nothing has to be wrapped.
+  // Without wrapping, as wide as the widest text.
   for (const std::string& part : WrapText(line.text, std::max<std::size_t>(1, widths.text), "")) {
     text += text.empty() ? head + Padded(part, widths.text) + "  " + source : margin + part;
     text += "\n";
@@ -219,7 +219,7 @@ std::string LifeLine(const Explanation& explanation, WallTime now) {
   return line + ".\n";
 }
 
-// Its label stands under the times, its text under the kinds of steps.
+// The label is below the times, the text below the kinds of steps.
 std::string VerdictLine(const Explanation& explanation, std::size_t columns) {
   if (!explanation.verdict) return "";
   return Paragraph(fmt::format("  {:<12}  ", "verdict"), Printable(Summary(*explanation.verdict)),
@@ -230,7 +230,7 @@ std::string VerdictLine(const Explanation& explanation, std::size_t columns) {
 
 std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options) {
   std::string text = LifeLine(explanation, now);
-  // As wide as most names are, so that the picture of one device looks like the others.
+  // The usual width of names, so that pictures of different Pods look alike.
   std::size_t name_width = 6;
   for (const ExplainedDevice& device : explanation.devices) {
     name_width = std::max(name_width, Width(device.identity.id.device));

@@ -12,14 +12,14 @@
 
 namespace galen::cli {
 
-// A device that the Pod holds, and the ResourceClaims of its own through which it does.
+// A device that the Pod holds, and the Pod's ResourceClaims for it.
 struct ExplainedDevice {
   DeviceIdentity identity;
   DeviceHealth health;
   std::string claim;
 };
 
-// One thing that happened, as its source put it.
+// A step, worded by its source.
 struct ExplainedStep {
   WallTime time{};
   std::string kind;  // "sign", "change", "recorded", "published", "crash", "ended", …
@@ -27,33 +27,34 @@ struct ExplainedStep {
   std::string source;          // "gpu.example.com, report 812"
   std::string device = {};     // "driver/pool/device"; "" = of no single device
   std::string message = {};    // of a change: the sentence of the cause that it brought
-  bool to_the_second = false;  // its source knows no fractions
+  bool to_the_second = false;  // its time has whole seconds
 };
 
-// Everything there is to say of one Pod.
+// Everything that is known of one Pod.
 struct Explanation {
   ObjectKey pod;
   std::string node;
   std::vector<ExplainedDevice> devices;
-  std::vector<ExplainedStep> steps;  // oldest first
-  std::string note;                  // what could not be asked, or ""
-  bool gone = false;                 // the Pod is not on its node any more
-  std::optional<Verdict> verdict;    // on the last crash; nullopt: none, or nobody judged it
-  std::string phase = {};            // the Pod's; "" when it is not known
+  std::vector<ExplainedStep> steps;          // oldest first
+  std::string note;                          // what could not be asked, or ""
+  bool gone = false;                         // the Pod is not on its node any more
+  std::optional<Verdict> verdict;            // on the last crash; nullopt: none, or not judged
+  std::string phase = {};                    // the Pod's; "" when it is not known
   std::optional<WallTime> asked_to_go = {};  // when somebody deleted the Pod, which is still there
-  bool devices_awaited = false;  // there may be more: which ones of a plugin's it has nobody said
+  // the list may be incomplete: which of a device plugin's devices it has is not known yet
+  bool devices_awaited = false;
 };
 
 // How an explanation is drawn.
 struct DrawOptions {
   bool colour = false;
-  // To wrap lines at, without the numbers of reports; 0: lines are as long as they come.
+  // The width for wrapping, without the numbers of reports; 0: no wrapping.
   std::size_t columns = 0;
 };
 
 // The picture that people read: the Pod, a paragraph for each device, a line for each step, the
-// verdict; ends in a newline. Below a change stands its sentence, unless it is the device's present
-// one, which is said above. Steps name their device when there are several. Times are UTC, with a
+// verdict; ends in a newline. Below a change is its sentence, unless it is the device's present
+// one, which is shown above. Steps name their device when there are several. Times are UTC, with a
 // line for each day that is not today's; ages are counted to `now`. Texts from outside are made
 // printable.
 std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options);

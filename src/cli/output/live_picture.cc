@@ -18,11 +18,11 @@ void LivePicture::Draw(std::vector<std::string> lines) {
   Fit(lines, size);
   std::string bytes;
   if (lines_drawn_ > 0) {
-    // A terminal of another size has broken the old lines elsewhere: nobody knows how many there
-    // are now, so it starts anew.
+    // After a resize the terminal has rewrapped the old lines, and their number is unknown, so the
+    // picture starts anew.
     bytes = size == drawn_size_ ? fmt::format("\x1b[{}F", lines_drawn_) : std::string(kClearScreen);
   }
-  // Line by line, not cleared as a whole: nothing flickers.
+  // Line by line, without clearing everything, to avoid flicker.
   for (const std::string& line : lines) bytes += fmt::format("{}{}\n", line, kClearToEndOfLine);
   bytes += kClearBelow;
   drawn_size_ = size;
@@ -31,7 +31,7 @@ void LivePicture::Draw(std::vector<std::string> lines) {
 }
 
 void LivePicture::Fit(std::vector<std::string>& lines, const TerminalSize& size) const {
-  // The cursor rests on a row of its own below the picture.
+  // The cursor has its own row below the picture.
   const std::size_t rows = std::max<std::size_t>(size.rows, 2) - 1;
   if (lines.size() > rows && keep_ == Keep::kLast) {
     lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(rows));

@@ -1,5 +1,5 @@
-// A few lines of a terminal that are drawn over again and again in their place, cut to what the
-// terminal holds at that moment; what stands above them stays. Belongs to its session's thread.
+// Some lines of a terminal that are redrawn in place, cut to the terminal's present size; lines
+// above them stay. Belongs to its session's thread.
 #pragma once
 
 #include <functional>

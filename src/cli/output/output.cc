@@ -13,7 +13,7 @@
 namespace galen::cli {
 namespace {
 
-// Only pipes and sockets show that their reader went away; epoll refuses plain files.
+// Only pipes and sockets show that their reader is gone; epoll refuses plain files.
 bool HasReader(int fd) {
   struct stat info = {};
   return ::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
@@ -27,7 +27,7 @@ void Output::Write(std::string_view text) {
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {
-      // Somebody else who shares the descriptor made it non-blocking.
+      // Another process that shares the descriptor may have made it non-blocking.
       pollfd room{.fd = fd_, .events = POLLOUT, .revents = 0};
       ::poll(&room, 1, -1);
     } else if (errno == EPIPE) {

@@ -1,5 +1,4 @@
-// Standard output of one command, which knows when nobody takes it any more. Belongs to its
-// session's thread.
+// Standard output of one command; notices when its reader is gone. Belongs to its session's thread.
 #pragma once
 
 #include <functional>
@@ -15,19 +14,19 @@ inline constexpr int kExitReaderGone = 141;
 
 class Output {
  public:
-  // `fd` is lent.
+  // `fd` is borrowed.
   explicit Output(int fd) : fd_(fd) {}
   Output(const Output&) = delete;
 
-  // All of it; where that does not go, status() says why, and nothing is written from then on.
+  // Writes all of it; after an error, status() has the reason and nothing more is written.
   void Write(std::string_view text);
 
-  // OK; Cancelled: the reader of a pipe is gone; else what write(2) said, as of a full disk.
+  // OK; Cancelled: the reader of a pipe is gone; else write(2)'s error, such as a full disk.
   const Status& status() const { return status_; }
 
-  // As long as it lives, `on_lost` runs once, on the loop, when status() stops being OK: by a
-  // write, or because the reader went away while nothing was written. One at a time; neither the
-  // loop nor the output may go before it.
+  // While it exists, `on_lost` is called once, on the loop, when status() is no longer OK: after a
+  // write, or when the reader leaves between writes. One at a time; the loop and the output must
+  // outlive it.
   class Watching {
    public:
     explicit Watching(Output& output) : output_(output) {}
@@ -49,11 +48,11 @@ class Output {
   FdWatch watch_;
 };
 
-// Writes "galen: <message>" to standard error. A message may have several lines; what a stranger
-// put into one does not command the terminal (Printable).
+// Writes "galen: <message>" to standard error. A message may have several lines; control characters
+// are made printable (Printable).
 void PrintError(std::string_view message);
 
-// The exit code of a command whose work is done: 0, kExitReaderGone, or why the output did not go.
+// The exit code of a finished command: 0, kExitReaderGone, or the output's error.
 StatusOr<int> ExitCodeOf(const Output& output);
 
 }  // namespace galen::cli

@@ -8,8 +8,8 @@
 namespace galen::cli {
 namespace {
 
-// What a column will need once things change: lines that were printed cannot be moved any more. A
-// state with its share, a time to the millisecond, a code.
+// Widths that columns usually need later: printed lines cannot be moved any more. A state with its
+// share, a time to the millisecond, a code.
 constexpr std::pair<std::string_view, std::size_t> kUsualWidths[] = {
     {"HEALTH", 13}, {"SINCE", 24}, {"FOR", 24}, {"UP", 24}, {"REASON", 18}, {"WORST", 9}};
 
@@ -35,7 +35,7 @@ std::vector<Table::Cell> Gone(const Table::Row& row, std::size_t finding) {
   return cells;
 }
 
-// What distinguishes an item of any kind: the names in it, and those of the device in it.
+// The identity of an item of any kind: its names, and those of its device.
 std::string KeyOf(const Json& item) {
   std::string key = item["metadata"]["name"].AsString();
   for (const char* name : {"node", "name", "namespace", "pod", "claim", "request"})

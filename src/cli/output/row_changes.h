@@ -1,6 +1,5 @@
-// What is written to a pipe of a table that changes: at first all of it, then only the rows that
-// are new, say something else or are gone, each identified by what it is about, not by how it is
-// laid out. Values; free of threads.
+// A changing table for a pipe: first all of it, then only rows that are new, changed or gone. Rows
+// are identified by their object, not by their layout. Values; free of threads.
 #pragma once
 
 #include <map>
@@ -12,7 +11,7 @@
 
 namespace galen::cli {
 
-// As lines of a table. A row that is gone says "gone" where its finding was.
+// As lines of a table. A removed row has "gone" in place of its finding.
 class RowChanges {
  public:
   // The lines to print now, "" when nothing changed. The header comes with the first row; columns
@@ -25,8 +24,8 @@ class RowChanges {
   bool begun_ = false;
 };
 
-// As JSON, an object a line, in the form of Kubernetes' watch events: {"object":…,"type":"ADDED"},
-// "MODIFIED" or "DELETED".
+// As JSON, one object for each line, in the form of Kubernetes' watch events:
+// {"object":…,"type":"ADDED"}, "MODIFIED" or "DELETED".
 class ItemChanges {
  public:
   // `document` is {"items": […]} of views.h.

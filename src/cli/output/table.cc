@@ -80,7 +80,7 @@ void Table::Widen(Widths& widths) const {
 std::string Table::Line(const std::vector<Cell>& cells, const Widths& widths, bool colour) {
   std::string line;
   std::size_t end = cells.size();
-  // No blanks after the last text: they wrap on a narrow terminal and stay in what people paste.
+  // No trailing blanks: they wrap on a narrow terminal and end up in pasted text.
   while (end > 0 && cells[end - 1].text.empty()) --end;
   for (std::size_t column = 0; column < end; ++column) {
     const Cell& cell = cells[column];

@@ -8,7 +8,7 @@
 
 namespace galen::cli {
 
-// What a colour says; it never says anything alone, for pipes and colour-blind people. Faint: not
+// The meaning of a colour; it is never the only sign, for pipes and colour-blind people. Faint: not
 // known, or not important.
 enum class Tone { kPlain, kGood, kWarning, kBad, kFaint };
 
@@ -18,9 +18,10 @@ std::string Paint(std::string_view text, Tone tone, bool colour);
 // How many columns of a terminal `utf8` takes; code points, good enough for what we print.
 std::size_t Width(std::string_view utf8);
 
-// Collects rows, then gives them as text. Colours do not count for widths.
+// Collects rows and formats them. Colours do not count for widths.
 class Table {
  public:
+  // A text and its colour.
   struct Cell {
     Cell(std::string text_in, Tone tone_in = Tone::kPlain)  // NOLINT(google-explicit-constructor)
         : text(std::move(text_in)), tone(tone_in) {}
@@ -28,21 +29,22 @@ class Table {
     std::string text;
     Tone tone = Tone::kPlain;
   };
+  // The cells of a line, and the key that identifies it.
   struct Row {
     std::vector<Cell> cells;
     std::string key;  // what the row is about, the same each time the table is made; "" = nothing
   };
-  using Widths = std::vector<std::size_t>;  // one a column
+  using Widths = std::vector<std::size_t>;  // one for each column
 
-  // The columns before `finding` say what a row is about, those from there on how it is.
+  // Columns before `finding` identify a row, the others show its state.
   explicit Table(std::vector<std::string> header, std::size_t finding = 1)
       : header_(std::move(header)), finding_(finding) {}
 
   // REQUIRES: as many cells as the header has.
   void Add(std::vector<Cell> cells, std::string key = "");
-  // Takes the column of this name out of header and rows; false when there is none.
+  // Removes the column of this name; false when there is none.
   bool Drop(std::string_view name);
-  // Whether all rows say the same in the column of this name; true when there is none.
+  // Whether all rows have the same value in this column; true when there is none.
   bool SaysOneThing(std::string_view name) const;
   bool empty() const { return rows_.empty(); }
   const std::vector<std::string>& header() const { return header_; }
@@ -50,13 +52,13 @@ class Table {
   std::size_t finding() const { return finding_; }
 
   // Lines with a newline each; the last column is not padded. Control characters in cells are made
-  // printable: what a device calls itself must not drive a terminal.
+  // printable: a device's name must not control the terminal.
   std::string Text(bool colour) const;
 
-  // How many columns of a terminal its widest line takes.
+  // The width of its widest line.
   std::size_t Columns() const;
 
-  // For lines that are printed one by one: widths that no cell of this table exceeds, and a line.
+  // For lines that are printed one by one: makes `widths` at least as wide as each cell.
   void Widen(Widths& widths) const;
   static std::string Line(const std::vector<Cell>& cells, const Widths& widths, bool colour);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-// The bytes of what stands at `at`: one code point, or one whole colour sequence.
+// The length of the code point, or the colour sequence, at `at`.
 std::size_t BytesAt(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   if (text[at] == kEscape) {
@@ -24,7 +24,7 @@ std::size_t BytesAt(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-// What a terminal shows of `line`, colours left out.
+// The width of `line` on a terminal, without colours.
 std::size_t ShownWidth(std::string_view line) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < line.size(); at += BytesAt(line, at)) {
@@ -79,7 +79,7 @@ std::vector<std::string> WrapText(std::string_view text, std::size_t columns,
     used += ShownWidth(word);
     at = end + 1;
   }
-  // A word that is longer than a line is cut: a path may be, a sentence is not.
+  // A word longer than a line is cut, which happens only for paths.
   for (std::string& line : lines) line = CutLine(line, columns);
   return lines;
 }

@@ -1,4 +1,4 @@
-// How much fits on a terminal, and text made to fit. Pure but for the question of its size.
+// The size of a terminal, and text made to fit. Pure except for reading the size.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct TerminalSize {
   bool operator==(const TerminalSize&) const = default;
 };
 
-// By TIOCGWINSZ (ioctl_tty(2)); a terminal that does not know its size is taken to have 80 × 24.
+// By TIOCGWINSZ (ioctl_tty(2)); 80 × 24 for a terminal without a known size.
 TerminalSize SizeOfTerminal(int fd);
 
 // `line` cut to `columns`, the last of them "…" when something is cut. Colours (escape sequences of
-// the form ESC [ … letter) take no room and never run on behind the cut.
+// the form ESC [ … letter) have no width and are reset at the cut.
 std::string CutLine(std::string_view line, std::size_t columns);
 
 // `text` in lines of at most `columns`, broken at spaces where there are any; every line but the
@@ -30,7 +30,7 @@ std::vector<std::string> WrapText(std::string_view text, std::size_t columns,
 // The lines of a text, without their newlines.
 std::vector<std::string> SplitLines(std::string_view text);
 
-// A text of several lines, each of them Printable; a newline at the end is not kept.
+// A text of several lines, each made Printable; a final newline is dropped.
 std::string PrintableLines(std::string_view text);
 
 }  // namespace galen::cli

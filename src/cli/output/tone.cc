@@ -21,7 +21,7 @@ Tone ToneOf(HealthState state) {
 }
 
 std::string StateText(const DeviceHealth& health) {
-  // A whole share is none that anybody measured.
+  // A share of 1 is the default, not a measured value.
   if (health.state != HealthState::kDegraded || health.share >= 1) {
     return std::string(ToString(health.state));
   }
@@ -29,7 +29,7 @@ std::string StateText(const DeviceHealth& health) {
 }
 
 std::string AgeText(std::optional<WallTime> since, WallTime now) {
-  // A device's finding has no optional time: of one that was never reported it is the clock's zero.
+  // A device's finding always has a time: for one that was never reported it is zero.
   if (!since || since == WallTime{}) return "";
   return now == WallTime{} ? FormatRfc3339(*since, 3) : FormatAge(now - *since);
 }

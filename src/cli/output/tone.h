@@ -1,4 +1,4 @@
-// How a state is written and coloured, the same in every command.
+// How a state is written and coloured, alike in every command.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ Tone ToneOf(HealthState state);
 // "Healthy", or "Degraded 0.50" with the share of its work that the device still does.
 std::string StateText(const DeviceHealth& health);
 
-// "38s" before `now`; "" when the time is not known, the time itself when `now` is not given.
+// The age at `now`: "38s"; "" for an unknown time, the time itself without `now`.
 std::string AgeText(std::optional<WallTime> since, WallTime now);
 
 }  // namespace galen::cli

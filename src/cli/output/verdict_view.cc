@@ -30,7 +30,7 @@ Json::Array ToJson(const std::vector<Evidence>& evidence) {
   return items;
 }
 
-// One that ended well, or was deleted without a trace, has no fault to be judged.
+// A Pod that ended well, or was deleted without a crash, has no fault to be judged.
 bool IsJudged(const inspect::v1::PostMortem& record) {
   const inspect::v1::Verdict& verdict = record.verdict();
   const bool evidence = verdict.supporting_size() + verdict.opposing_size() > 0;
@@ -49,7 +49,7 @@ Verdict FromProto(const inspect::v1::Verdict& verdict) {
 
 std::optional<Verdict> VerdictOf(const inspect::v1::ExplainResponse& answer) {
   for (const inspect::v1::PostMortem& record : answer.post_mortems()) {
-    // What became of an earlier Pod of the same name is not this one's story.
+    // Records of an earlier Pod of the same name do not count.
     if (!answer.pod_uid().empty() && record.uid() != answer.pod_uid()) continue;
     if (!IsJudged(record)) return std::nullopt;
     return FromProto(record.verdict());

@@ -13,11 +13,11 @@ class Verdict;
 
 namespace galen::cli {
 
-// The verdict of the newest record of the Pod that is asked for; where it is gone, of the last one
-// of that name. nullopt: it neither crashed nor ended, or it ended well.
+// The verdict of the newest record of the Pod that is asked for; if it is gone, of the last Pod of
+// that name. nullopt: it neither crashed nor ended, or it ended well.
 std::optional<Verdict> VerdictOf(const inspect::v1::ExplainResponse& answer);
 
-// As the agent sends it.
+// Decodes the agent's message.
 Verdict FromProto(const inspect::v1::Verdict& verdict);
 
 // "kind", "confidence", "summary", and "supporting" and "opposing" with "rule", "supports",

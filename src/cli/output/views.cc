@@ -14,7 +14,7 @@ namespace galen::cli {
 namespace {
 
 // "30s default", "10s driver", "45s config pool node-1": how long a report of its driver holds, and
-// who said so.
+// who decided that.
 std::string Deadline(const DeviceView& device) {
   if (!device.deadline_seconds) return "";
   std::string text = fmt::format("{}s", *device.deadline_seconds);
@@ -35,7 +35,7 @@ std::string HoldersText(const DeviceView& device) {
   return fmt::format("{}", fmt::join(pods, ", "));
 }
 
-// The first of a node's list is its worst.
+// The first entry of a node's list is its worst.
 const kube::NodeDevice* WorstOf(const kube::NodeDeviceHealth& node) {
   return node.devices.empty() ? nullptr : &node.devices[0];
 }
@@ -54,15 +54,15 @@ bool Shown(const ViewOptions& options, const Holding& holding) {
   return (options.ns.empty() || options.ns == holding.pod.ns) && options.Shows(holding.pod.name);
 }
 
-// Columns that only -o wide shows, put at the end of a row or header.
+// Adds columns that only -o wide shows at the end of a row or header.
 template <typename Cells>
 Cells Widen(Cells cells, const ViewOptions& options, const Cells& more) {
   if (options.wide) cells.insert(cells.end(), more.begin(), more.end());
   return cells;
 }
 
-// The same before the last column, a sentence: it has no width that others could stand behind, and
-// whoever reads a pipe takes the rest of the line for it.
+// Adds them before the last column instead, a sentence without a fixed width; readers of a pipe
+// take the rest of the line for it.
 template <typename Cells>
 Cells WidenBeforeDetail(Cells cells, const ViewOptions& options, const Cells& more) {
   if (options.wide) cells.insert(cells.end() - 1, more.begin(), more.end());
@@ -76,7 +76,7 @@ std::string KeyOf(const Holding& holding) {
 using Header = std::vector<std::string>;
 using Row = std::vector<Table::Cell>;
 
-// Whether a node has two devices of one name: then only their drivers distinguish them.
+// Whether a node has two devices of one name, so that their drivers must be shown.
 bool NamesAreAmbiguous(const Fleet& fleet) {
   std::set<std::pair<std::string_view, std::string_view>> names;
   return std::ranges::any_of(fleet.devices, [&names](const DeviceView& device) {
@@ -84,7 +84,7 @@ bool NamesAreAmbiguous(const Fleet& fleet) {
   });
 }
 
-// A row of devices with the driver before its last cell, where drivers are shown.
+// A row of devices with the driver before its last cell, if drivers are shown.
 template <typename Cells>
 Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driver) {
   if (shown) cells.insert(cells.end() - 1, driver);
@@ -94,13 +94,13 @@ Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driv
 }  // namespace
 
 bool LacksDriver(const kube::NodeDriver& driver) {
-  // Its driver would be in the same row; of a device plugin there is no driver.
+  // A driver would be in the same row; a device plugin has none.
   return driver.version == kube::kHealthSourceVersion && !IsPluginResource(driver.name);
 }
 
 namespace {
 
-// "v1"; of a health source, which reports for another's driver: "v1, health source".
+// "v1"; for a health source, which reports another driver's devices: "v1, health source".
 std::string HealthText(const kube::NodeDriver& driver) {
   const bool source = driver.version.ends_with(kube::kHealthSourceVersion);
   if (LacksDriver(driver)) {
@@ -183,7 +183,7 @@ Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
     const auto count = [](int number, Tone tone) {
       return Table::Cell(std::to_string(number), number > 0 ? tone : Tone::kPlain);
     };
-    // As kubectl prints it: the state. Which device it is says nothing while that is Healthy.
+    // As kubectl prints it: the state. The device is only named if it is not Healthy.
     const kube::NodeDevice* worst = WorstOf(node);
     const bool bad = worst != nullptr && worst->state != HealthState::kHealthy;
     const Table::Cell state =

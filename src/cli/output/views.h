@@ -1,4 +1,4 @@
-// The fleet as people and programs read it: tables for terminals, JSON for the rest. Pure.
+// The fleet in tables for people and JSON for programs. Pure.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace galen::cli {
 
-// What is shown of the fleet.
+// What to show of the fleet.
 struct ViewOptions {
   bool wide = false;
   std::string ns;    // Pods of this namespace only; "" = all
@@ -19,17 +19,17 @@ struct ViewOptions {
   bool Shows(const std::string& candidate) const { return name.empty() || name == candidate; }
 };
 
-// A row for each device, for each hold of a Pod on a device, for each node that reported, for each
-// driver of such a node. Rows keep the fleet's order; columns for -o wide come last, but
-// for DETAIL, whose sentence ends a line.
+// A row for each device, each device of a Pod, each node that reported, or each driver of such a
+// node. Rows keep the fleet's order; columns for -o wide come last, except that DETAIL, a sentence,
+// ends the line.
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
 Table PodsTable(const Fleet& fleet, const ViewOptions& options);
-// The same for a narrow terminal, without what can be done without: model and code.
+// The same for a narrow terminal, without model and code.
 Table PodsInBrief(const Fleet& fleet, const ViewOptions& options);
 Table NodesTable(const Fleet& fleet, const ViewOptions& options);
 Table DriversTable(const Fleet& fleet, const ViewOptions& options);
 
-// The same as objects: {"items": [...]}; times in RFC 3339, states by name, nothing left out.
+// The same as objects: {"items": [...]}; times in RFC 3339, states by name, complete.
 Json DevicesJson(const Fleet& fleet, const ViewOptions& options);
 Json PodsJson(const Fleet& fleet, const ViewOptions& options);
 Json NodesJson(const Fleet& fleet, const ViewOptions& options);

@@ -9,7 +9,7 @@ Json Time(std::optional<WallTime> time) {
   return !time || time == WallTime{} ? Json() : Json(FormatRfc3339(*time, 3));
 }
 
-// Null where there is none, as of a device that is well.
+// Null where there is none, as for a healthy device.
 Json CauseJson(const Cause& cause) {
   if (cause == Cause()) return Json();
   return Json::MakeObject({{"code", cause.code},
@@ -20,7 +20,7 @@ Json CauseJson(const Cause& cause) {
                            {"owner", ToString(cause.owner)}});
 }
 
-// Null where it is not known: of an Unhealthy device nobody says what it could still do.
+// Null where it is not known: an Unhealthy device may still do some work, but how much is unknown.
 Json ShareJson(const DeviceHealth& health) {
   if (health.state == HealthState::kHealthy) return Json(1.0);
   const bool known = health.state == HealthState::kDegraded && health.share < 1;
@@ -54,7 +54,7 @@ Json HoldingJson(const Holding& holding) {
                            {"request", holding.request}});
 }
 
-// An object around the list, so that more can stand beside it one day.
+// An object around the list, so that members can be added later.
 Json Items(Json::Array items) { return Json::MakeObject({{"items", std::move(items)}}); }
 
 }  // namespace

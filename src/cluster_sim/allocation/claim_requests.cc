@@ -5,10 +5,10 @@
 namespace galen::cluster_sim {
 namespace {
 
-// Enough to recognize an expression by; the whole may be 10 KiB.
+// Enough to recognise an expression; the whole may be 10 KiB.
 constexpr std::size_t kExpressionShownMax = 80;
 
-// Takes `token` and the spaces after it off the front; false when something else is there.
+// Removes `token` and the spaces after it from the front; false when something else is there.
 bool Skip(std::string_view& text, std::string_view token) {
   if (!text.starts_with(token)) return false;
   text = Trimmed(text.substr(token.size()));
@@ -31,10 +31,9 @@ StatusOr<DeviceWish> ReadWish(const std::string& name, const Json& wish,
   if (device_class == classes.end()) {
     return FailedPrecondition("request {}: there is no DeviceClass {}", name, class_name);
   }
-  // Refused rather than ignored: a claim that asks for capacity would get devices that lack it.
+  // Refused rather than ignored: a claim that asks for capacity could get devices that lack it.
   if (!wish["capacity"].is_null()) {
-    return InvalidArgument(
-        "request {}: capacity requests are not supported until the allocator exists", name);
+    return InvalidArgument("request {}: galen-sim's scheduler does not allocate by capacity", name);
   }
   DeviceWish read{.request = name,
                   .device_class = class_name,
@@ -72,10 +71,10 @@ StatusOr<DeviceRequest> ReadRequest(const Json& request, const std::map<ObjectKe
 }  // namespace
 
 StatusOr<std::string> SelectedDriver(std::string_view expression) {
-  // Made once for all the ways in which an expression is not the one that is known.
+  // The one error for every unsupported expression.
   const Status refused = InvalidArgument(
-      "the CEL expression \"{}\" is not supported: only driver selection "
-      "(device.driver == \"name\") is, until the allocator exists",
+      "galen-sim's scheduler does not allocate by the CEL expression \"{}\": it supports only "
+      "device.driver == \"name\"",
       Printable(CutText(expression, kExpressionShownMax)));
   std::string_view rest = Trimmed(expression);
   // CEL allows spaces between any two of these.
@@ -94,7 +93,7 @@ StatusOr<ClaimRequests> ReadClaimRequests(const Json& claim,
                                           const std::map<ObjectKey, Json>& classes) {
   const Json& devices = claim["spec"]["devices"];
   if (!devices["constraints"].items().empty()) {
-    return InvalidArgument("constraints are not supported until the allocator exists");
+    return InvalidArgument("galen-sim's scheduler does not allocate by constraints");
   }
   ClaimRequests read{.requests = {}, .config = devices["config"]};
   for (const Json& request : devices["requests"].items()) {

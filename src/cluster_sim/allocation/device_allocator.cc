@@ -11,14 +11,14 @@ bool Selects(const DeviceWish& wish, const std::string& driver) {
                      [&driver](const std::string& wanted) { return wanted == driver; });
 }
 
-// How many devices of a class there were, and what kept the rest away; for the sentence.
+// Counts of a class's devices by the reason that excludes them, for the message.
 struct Tally {
   std::size_t in_use = 0;
   std::size_t tainted = 0;
   std::size_t unsupported = 0;
   std::size_t incomplete_pools = 0;
-  std::string taint;    // one of them
-  std::string feature;  // that is not supported
+  std::string taint;    // an example
+  std::string feature;  // the unsupported feature
 
   std::size_t refused() const { return in_use + tainted + unsupported; }
 };
@@ -29,7 +29,7 @@ Status Lacking(const DeviceWish& wish, std::size_t fitting, const Tally& tally) 
   if (tally.in_use > 0) why += fmt::format(", {} in use", tally.in_use);
   if (tally.tainted > 0) why += fmt::format(", {} tainted ({})", tally.tainted, tally.taint);
   if (tally.unsupported > 0) {
-    why += fmt::format(", {} that need {}, not supported until the allocator exists",
+    why += fmt::format(", {} that need {}, which galen-sim's scheduler does not allocate",
                        tally.unsupported, tally.feature);
   }
   if (tally.incomplete_pools > 0) {
@@ -42,7 +42,7 @@ Status Lacking(const DeviceWish& wish, std::size_t fitting, const Tally& tally) 
 
 // Whether `wish` may have `device`; if not, counts why.
 bool Judge(const OfferedDevice& device, const DeviceWish& wish, bool free, Tally& tally) {
-  // What a device is comes before who has it: one that can never be had is no device "in use".
+  // Unusable before in use: a device that can never be had does not count as "in use".
   if (!device.unsupported.empty()) {
     ++tally.unsupported;
     tally.feature = device.unsupported;
@@ -78,7 +78,7 @@ Json EncodeResult(const DeviceWish& wish, const DeviceId& id) {
   return result;
 }
 
-// Copies each entry of `config` with where it came from; `requests` when the entry names none.
+// Copies each entry of `config` with its source; adds `requests` if the entry names none.
 void AppendConfig(Json& to, const Json& config, const char* source, const Json& requests) {
   for (Json entry : config.items()) {
     entry["source"] = source;
@@ -93,7 +93,7 @@ NodeAllocator::NodeAllocator(const DeviceInventory& inventory, const Json& node,
     : node_(node), in_use_(std::move(in_use)), pools_(inventory.PoolsFor(node)) {}
 
 StatusOr<Json> NodeAllocator::Allocate(const ClaimRequests& claim) {
-  // On a copy, so that a claim that fails half way takes nothing.
+  // On a copy, so that a claim that fails half-way takes nothing.
   std::set<DeviceId> taken = taken_;
   std::vector<Pick> picks;
   std::size_t results = 0;
@@ -133,15 +133,15 @@ StatusOr<NodeAllocator::Pick> NodeAllocator::PickFor(const DeviceWish& wish,
       continue;
     }
     for (const OfferedDevice& device : pool->devices) {
-      // Enough: devices that are not looked at any more need no reason.
+      // Enough: the remaining devices need no reason.
       if (!wish.all && pick.devices.size() == wanted) break;
       if (!Covers(device.scope, node_)) continue;
-      // Admin access looks over the shoulder of whoever holds the device.
+      // Admin access is allowed to devices that others hold.
       const bool free = wish.admin_access || (!taken.contains(device.id) && !in_use_(device.id));
       if (Judge(device, wish, free, tally)) pick.devices.push_back(&device);
     }
   }
-  // "All" means every device there is: one that cannot be had, or a pool not seen whole, fails it.
+  // "All" means every device: one that cannot be had, or an incomplete pool, fails it.
   const bool whole = tally.refused() == 0 && tally.incomplete_pools == 0;
   const bool fits = wish.all ? !pick.devices.empty() && whole : pick.devices.size() == wanted;
   if (!fits) return Lacking(wish, pick.devices.size(), tally);
@@ -173,8 +173,8 @@ Json NodeAllocator::Encode(const ClaimRequests& claim, const std::vector<Pick>& 
 }
 
 Json NodeAllocator::NodeSelectorFor(const std::vector<Pick>& picks) const {
-  // Where other Pods may use this claim too. A device bound by labels is narrowed to this node:
-  // less than allowed, and never wrong.
+  // Which nodes' Pods may use this claim too. A device bound by labels is narrowed to this node,
+  // which is always valid.
   const bool everywhere = std::all_of(picks.begin(), picks.end(), [](const Pick& pick) {
     return std::all_of(pick.devices.begin(), pick.devices.end(),
                        [](const OfferedDevice* device) { return device->scope.all; });

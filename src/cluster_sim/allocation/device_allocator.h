@@ -1,7 +1,6 @@
-// Chooses devices for claims by first fit: requests in their order, pools in theirs, the first free
-// devices that will do, and no second thoughts: it never goes back on an earlier choice, so a claim
-// that only another choice would satisfy is refused. It never gives one device to two claims unless
-// one of them asked for admin access. Pure.
+// Chooses devices for claims by first fit: requests and pools in their order, and the first free
+// devices that fit. It never revises a choice, so a claim that only another choice would satisfy is
+// refused. It never gives one device to two claims unless one of them asked for admin access. Pure.
 #pragma once
 
 #include <functional>
@@ -20,32 +19,32 @@ namespace galen::cluster_sim {
 inline constexpr std::size_t kResultsPerClaimMax = 32;
 
 // Hands out devices that one node can use. Lives for one decision about one node, for all claims of
-// one Pod; the inventory, the node and what `in_use` borrows outlive it.
+// one Pod; the arguments outlive it.
 class NodeAllocator {
  public:
-  // Whether some claim holds the device already, so that it is not free.
+  // Whether some claim already holds the device.
   using InUse = std::function<bool(const DeviceId& device)>;
 
   // `node` is a v1 Node.
   NodeAllocator(const DeviceInventory& inventory, const Json& node, InUse in_use);
 
-  // A claim's status.allocation, without a timestamp. What it holds is taken for later claims of
-  // this decision. ResourceExhausted with what is missing when the devices do not suffice; nothing
-  // is taken then.
+  // A claim's status.allocation, without a timestamp. Its devices are taken for later claims of
+  // this decision. ResourceExhausted, with the shortage, when there are too few devices; nothing is
+  // taken then.
   StatusOr<Json> Allocate(const ClaimRequests& claim);
 
  private:
-  // What one request gets: the wish that was met, and its devices. Borrows both.
+  // The result for one request: the wish that was met, and its devices. Borrows both.
   struct Pick {
     const DeviceWish* wish;
     std::vector<const OfferedDevice*> devices;
   };
 
-  // The first wish that can be met. `taken` grows by what it takes, and only then; the reason of a
-  // failure is the first wish's, for that is what the author wanted most.
+  // The first wish that can be met. Adds its devices to `taken` on success; a failure has the first
+  // wish's reason, since the author prefers that wish.
   StatusOr<Pick> PickFor(const DeviceRequest& request, std::set<DeviceId>& taken) const;
   StatusOr<Pick> PickFor(const DeviceWish& wish, std::set<DeviceId>& taken) const;
-  // The allocation as the API has it: results, and the configuration of class and claim for
+  // The allocation in the API's form: results, and the configuration of class and claim for
   // drivers.
   Json Encode(const ClaimRequests& claim, const std::vector<Pick>& picks) const;
   Json NodeSelectorFor(const std::vector<Pick>& picks) const;
@@ -56,8 +55,8 @@ class NodeAllocator {
   std::set<DeviceId> taken_;
 };
 
-// The devices that a claim holds and nobody else may: without those of admin access. `allocation`
-// is a status.allocation; null holds none. Shares of one device are one entry each.
+// The devices that a claim holds exclusively: without those of admin access. `allocation` is a
+// status.allocation; null holds none. Shares of one device are one entry each.
 std::vector<DeviceId> HeldDevices(const Json& allocation);
 
 }  // namespace galen::cluster_sim

@@ -157,7 +157,7 @@ TEST_F(NodeAllocatorTest, DevicesThatNeedMoreThanANameAreLeftAlone) {
   slice["spec"]["devices"].MutableItems()[0]["allowMultipleAllocations"] = true;
   Offer(slice);
   EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu"))),
-              ElementsAre(HasSubstr("not supported until the allocator exists")));
+              ElementsAre(HasSubstr("which galen-sim's scheduler does not allocate")));
 }
 
 TEST_F(NodeAllocatorTest, AClaimHoldsAtMostThirtyTwoDevices) {

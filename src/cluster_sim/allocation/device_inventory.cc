@@ -9,15 +9,15 @@
 namespace galen::cluster_sim {
 namespace {
 
-// `holder` is a slice's spec, or a device where each says it for itself.
+// `holder` is a slice's spec, or a device if each device has its own scope.
 NodeScope ReadScope(const Json& holder) {
   return {.node = holder["nodeName"].AsString(),
           .all = holder["allNodes"].AsBool(),
           .selector = holder["nodeSelector"]};
 }
 
-// What a device needs that first fit lacks. Handing such a device out by its name alone would
-// promise what nobody keeps.
+// The feature that a device needs and first fit lacks. Allocating such a device without it would be
+// wrong.
 std::string UnsupportedFeature(const Json& device) {
   if (!device["consumesCounters"].items().empty()) return "shared counters";
   if (device["allowMultipleAllocations"].AsBool()) return "capacity shared by several claims";
@@ -25,7 +25,7 @@ std::string UnsupportedFeature(const Json& device) {
   return "";
 }
 
-// A criterion that is not given matches every device.
+// An absent criterion matches every device.
 bool Admits(const Json& criterion, const std::string& value) {
   return criterion.is_null() || criterion.AsString() == value;
 }
@@ -43,8 +43,8 @@ DeviceInventory::DeviceInventory(const std::map<ObjectKey, Json>& slices,
   for (const auto& [key, slice] : slices) AddSlice(slice);
   ApplyRules(rules);
   for (const auto& [name, pool] : pools_) {
-    // A pool whose every device names the same node is found by that name; with thousands of nodes
-    // that spares the search through all pools for each.
+    // A pool whose devices all name one node is indexed by that node; with thousands of nodes this
+    // avoids a search through all pools for each.
     std::set<std::string> nodes;
     for (const OfferedDevice& device : pool.devices) nodes.insert(device.scope.node);
     if (nodes.size() == 1 && !nodes.begin()->empty()) {

@@ -1,6 +1,6 @@
-// What devices the drivers offer, read out of ResourceSlices: of each pool only the newest
-// generation, and whether it is there as a whole. Taints of slices and of DeviceTaintRules are
-// added up. Never changes: made anew when slices or rules do. Values and pure functions.
+// The devices that drivers offer, read from ResourceSlices: each pool's newest generation only, and
+// whether it is complete. Taints of slices and of DeviceTaintRules are added up. Immutable: made
+// anew when slices or rules change. Values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace galen::cluster_sim {
 
-// Which nodes can use a device; one of the three members says it.
+// Which nodes can use a device; one of the three members is set.
 struct NodeScope {
   std::string node;  // one by name, or
   bool all = false;  // every one, or
@@ -25,27 +25,27 @@ struct NodeScope {
   bool operator==(const NodeScope&) const = default;
 };
 
-// Whether `node`, a v1 Node, is among them.
+// Whether the scope includes `node`, a v1 Node.
 bool Covers(const NodeScope& scope, const Json& node);
 
 // One device of a slice.
 struct OfferedDevice {
   DeviceId id;
   NodeScope scope;
-  // The driver's own and those of rules that select it; the same taint may be there twice.
+  // The driver's own, and those of rules that select the device; a taint may appear twice.
   std::vector<DeviceTaint> taints;
-  // A feature it needs that first fit lacks ("shared counters"); "" = it can be handed out.
+  // A feature that the device needs and first fit lacks ("shared counters"); "": none.
   std::string unsupported;
 };
 
-// One pool of one driver at its newest generation. Until every slice of that generation is seen it
-// counts for nothing: what is missing may be what the wish is about.
+// One pool of one driver at its newest generation. Not used until every slice of that generation
+// was seen: a wanted device may be in a missing one.
 struct DevicePool {
   std::string driver;
   std::string name;
   std::int64_t generation = 0;
   std::int64_t slices_seen = 0;
-  // spec.pool.resourceSliceCount, as the slice read last says it.
+  // spec.pool.resourceSliceCount of the slice that was read last.
   std::int64_t slices_wanted = 0;
   std::vector<OfferedDevice> devices;
 
@@ -54,13 +54,13 @@ struct DevicePool {
 
 class DeviceInventory {
  public:
-  // `slices` and `rules` are resource.k8s.io/v1 objects by key; they are read and not kept.
+  // `slices` and `rules` are resource.k8s.io/v1 objects by key; not kept after the call.
   DeviceInventory(const std::map<ObjectKey, Json>& slices, const std::map<ObjectKey, Json>& rules);
   DeviceInventory(const DeviceInventory&) = delete;
 
   // Pools with at least one device that `node` can use; first those of this node alone, so that
   // devices that only this node has are used before ones that others could have. Each group in
-  // order of driver and pool. Incomplete pools are among them. The pools live as long as this.
+  // order of driver and pool. Incomplete pools are among them. The pools exist as long as this.
   std::vector<const DevicePool*> PoolsFor(const Json& node) const;
 
  private:

@@ -22,7 +22,7 @@ struct Asker {
   bool lasting = false;  // a main container or a sidecar
 };
 
-// A request of the claim that is to be made.
+// A request of the claim to be created.
 struct Request {
   std::string name;
   std::int64_t count = 0;
@@ -49,7 +49,7 @@ std::int64_t CountOf(const Json& quantity) {
   return error == std::errc() && end == text.data() + text.size() ? count : 0;
 }
 
-// Nullptr when no class offers the resource.
+// nullptr when no class offers the resource.
 const Json* ClassOf(const std::string& resource, const std::map<ObjectKey, Json>& classes) {
   // Classes come by name, and the API writes times so that they sort as texts.
   const auto made = [](const Json& object) -> const std::string& {
@@ -64,7 +64,8 @@ const Json* ClassOf(const std::string& resource, const std::map<ObjectKey, Json>
   return youngest;
 }
 
-// "container-1-request-0": the container's place, and the resource's among all that it requests.
+// "container-1-request-0": the container's position, and the resource's position among its
+// requests.
 std::string RequestName(const Asker& asker, const std::string& resource) {
   std::size_t place = 0;
   for (const auto& [name, quantity] : (*asker.container)["resources"]["requests"].members()) {
@@ -73,7 +74,7 @@ std::string RequestName(const Asker& asker, const std::string& resource) {
   return fmt::format("container-{}-request-{}", asker.index, place);
 }
 
-// The requests for one resource, and who is served by which.
+// The requests for one resource, and the containers that each serves.
 class OneResource {
  public:
   OneResource(std::string resource, const std::vector<Asker>& askers)
@@ -111,7 +112,7 @@ class OneResource {
     served_.emplace_back((*asker.container)["name"].AsString(), request);
   }
 
-  // What lasting containers after it will have, it may have before.
+  // An init container may use the devices of main containers and sidecars that start after it.
   void ServeInit(const Asker& asker) {
     std::int64_t missing = WantedBy(asker);
     for (std::size_t i = asker.index; i < lasting_.size() && missing > 0; ++i) {

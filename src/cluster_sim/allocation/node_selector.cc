@@ -14,7 +14,7 @@ std::optional<long long> ToInteger(const std::string& text) {
   return value;
 }
 
-// Label values are text; Gt and Lt read both sides as integers and hold for nothing else.
+// Label values are texts; Gt and Lt read both sides as integers and hold for no other values.
 bool Compares(const Json& values, const Json& actual, bool greater) {
   const auto bound = ToInteger(values[std::size_t{0}].AsString());
   const auto value = ToInteger(actual.AsString());
@@ -28,7 +28,7 @@ bool MatchesRequirement(const Json& requirement, const Json& actual) {
   const auto& values = requirement["values"].items();
   const bool listed = std::find(values.begin(), values.end(), actual) != values.end();
   if (op == "In") return !actual.is_null() && listed;
-  // A node without the label is not among those with one of these values.
+  // NotIn also matches a node without the label.
   if (op == "NotIn") return actual.is_null() || !listed;
   if (op == "Exists") return !actual.is_null();
   if (op == "DoesNotExist") return actual.is_null();

@@ -1,4 +1,4 @@
-// Whether a node is among those that a selector of nodes means. Pure.
+// Whether a node selector matches a node. Pure.
 // Source of the rules: the NodeSelector type of the core/v1 API.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace galen::cluster_sim {
 
-// `selector` is a core/v1 NodeSelector, `node` a v1 Node. One of its terms must match, and of a
-// term every expression and field; no terms, an empty term and a null selector match nothing.
-// Operators and fields (all but metadata.name) that this does not know match nothing.
+// `selector` is a core/v1 NodeSelector, `node` a v1 Node. One of its terms must match, with all its
+// expressions and fields. No terms, an empty term or a null selector match nothing; nor do unknown
+// operators, or fields other than metadata.name.
 bool MatchesNodeSelector(const Json& selector, const Json& node);
 
 // `labels` as in a Pod's spec.nodeSelector: each must be on the node with that value. Null or

@@ -12,8 +12,8 @@
 namespace galen::cluster_sim {
 namespace {
 
-// Limit of different reasons in one message; a thousand nodes can have a thousand, and the message
-// goes into the Pod's status.
+// Limit of different reasons in one message; a thousand nodes may have as many, and the message is
+// shown in the Pod's status.
 constexpr std::size_t kReasonsMax = 4;
 // The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
 constexpr std::size_t kHoldersMax = 256;
@@ -25,14 +25,14 @@ struct NeededClaim {
   ClaimRequests requests;
 };
 
-// Whether the Pod may use the claim at all, whatever the node.
+// Whether the Pod may use the claim at all, on any node.
 Status CheckUsable(const Json& pod, const api_sim::PodClaimFacts& entry, const Json& claim) {
   const std::string& name = api_sim::KeyOf(claim).name;
   if (api_sim::IsBeingDeleted(claim))
     return ResourceExhausted("resourceclaim {} is being deleted", name);
   const Json* owner = api_sim::OwnerPod(claim);
-  // A claim of the generated name that somebody else made is none of this Pod's (IsForPod of
-  // k8s.io/dynamic-resource-allocation).
+  // A claim with the generated name that somebody else created does not belong to this Pod
+  // (IsForPod of k8s.io/dynamic-resource-allocation).
   if (entry.from_template() &&
       (owner == nullptr || (*owner)["uid"].AsString() != api_sim::UidOf(pod))) {
     return ResourceExhausted("resourceclaim {} was not made for this Pod", name);
@@ -51,7 +51,7 @@ StatusOr<NeededClaim> ReadNeeded(const Json& pod, const api_sim::PodClaimFacts& 
                                  const PlacementFacts& facts) {
   if (!entry.object_name) return FailedPrecondition("the claim for {} is not made yet", entry.name);
   const auto claim = facts.claims.find({api_sim::KeyOf(pod).ns, *entry.object_name});
-  // Named by the Pod and not there, or gone: it may come.
+  // The named claim does not exist, or not any more: it may be created.
   if (claim == facts.claims.end()) {
     return ResourceExhausted("resourceclaim \"{}\" not found", *entry.object_name);
   }
@@ -62,7 +62,7 @@ StatusOr<NeededClaim> ReadNeeded(const Json& pod, const api_sim::PodClaimFacts& 
   StatusOr<ClaimRequests> requests = ReadClaimRequests(claim->second, facts.classes);
   if (!requests.ok()) {
     const Status why = Annotate(requests.status(), "resourceclaim {}", *entry.object_name);
-    // A class that is missing may come: that is no error of the claim.
+    // A missing class may be created later: that is no fault of the claim.
     if (why.code() == Code::kFailedPrecondition) return ResourceExhausted("{}", why.message());
     return why;
   }
@@ -83,7 +83,7 @@ StatusOr<std::vector<NeededClaim>> ReadAllNeeded(const Json& pod, const Placemen
 bool IsFull(const Json& node, const PlacementFacts& facts) {
   const Json& bound = node["status"]["allocatable"]["pods"];
   if (bound.is_null()) return false;
-  // A quantity: an integer, or one as text. One in any other notation bounds nothing here.
+  // A quantity: an integer, or one as text. Any other notation sets no limit here.
   const StatusOr<Json> parsed = bound.is_string() ? Json::Parse(bound.AsString()) : bound;
   if (!parsed.ok() || !parsed->is_int()) return false;
   return static_cast<std::int64_t>(facts.pods_on(api_sim::KeyOf(node).name)) >= parsed->AsInt();
@@ -93,7 +93,7 @@ bool IsFull(const Json& node, const PlacementFacts& facts) {
 std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& facts) {
   const Json& ready = api_sim::FindCondition(node["status"]["conditions"], "Ready");
   if (ready["status"].AsString() != "True") return "not ready";
-  // In the order in which people would look for the reason.
+  // In the order in which people would look for a reason.
   if (node["spec"]["unschedulable"].AsBool()) return "cordoned";
   const std::vector<DeviceTaint> taints = ReadTaints(node["spec"]["taints"]);
   if (const DeviceTaint* taint = Repelling(taints, ReadTolerations(pod["spec"]["tolerations"]))) {
@@ -107,7 +107,7 @@ std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& fac
   return IsFull(node, facts) ? "full" : "";
 }
 
-// The claim that an earlier try made for the Pod's extended resources; nullptr: none.
+// The claim that an earlier try created for the Pod's extended resources; nullptr: none.
 const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
   for (const auto& [key, claim] : facts.claims) {
     if (key.ns != api_sim::KeyOf(pod).ns || !IsExtendedClaimOf(claim, pod)) continue;
@@ -116,14 +116,14 @@ const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
   return nullptr;
 }
 
-// Devices for what the Pod asks of classes by the names of resources.
+// Allocates devices for the Pod's extended resources.
 Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& facts,
                      NodeAllocator& allocator, Placement& placement) {
   const ExtendedRequests extended = ReadExtendedRequests(pod, node, facts.classes);
   if (extended.empty()) return OkStatus();
   const Json* made = FindExtendedClaim(pod, facts);
   const Json claim = made != nullptr ? *made : MakeExtendedClaim(pod, extended.requests);
-  // It was made for a node that offers some of them by itself.
+  // It was created for a node that offers some of the resources itself.
   if (claim["spec"]["devices"]["requests"] != extended.requests) {
     return ResourceExhausted("resourceclaim {} was made for another node",
                              api_sim::KeyOf(claim).name);
@@ -152,7 +152,7 @@ Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& fa
 StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
                             const std::vector<NeededClaim>& needed, const PlacementFacts& facts) {
   Placement placement{.node = api_sim::KeyOf(node).name, .claims = {}};
-  // One for all claims of the Pod, so that no two of them get the same device.
+  // One allocator for all claims of the Pod, so that no two get the same device.
   NodeAllocator allocator(facts.inventory, node, facts.in_use);
   for (const NeededClaim& one : needed) {
     Json allocation;
@@ -165,7 +165,7 @@ StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
         return ResourceExhausted("resourceclaim {} is allocated on another node",
                                  api_sim::KeyOf(*one.claim).name);
       }
-      // Decided lately but not seen as written: the decision stands and is written again.
+      // Allocated recently but not seen in the watch yet: the decision stands and is written again.
       if ((*one.claim)["status"]["allocation"].is_null()) allocation = *one.allocation;
     }
     placement.claims.push_back({*one.claim, std::move(allocation)});
@@ -201,7 +201,7 @@ StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
     }
     StatusOr<Placement> placement = PlaceOn(pod, node, needed, facts);
     if (placement.ok()) return placement;
-    // Equal reasons of many nodes are given once, with their number.
+    // Equal reasons of several nodes are listed once, with their number.
     ++reasons[placement.status().message()];
   }
   return NoNode(facts.nodes.size(), reasons);

@@ -1,5 +1,5 @@
-// Decides which node a Pod goes to and which devices its claims get there: the first node that will
-// do, in order of names. Looks at readiness, cordons, taints, node selectors, required node
+// Decides which node a Pod goes to and which devices its claims get there: the first node that
+// fits, in order of names. Considers readiness, cordons, taints, node selectors, required node
 // affinity, the number of Pods and devices; not at CPU, memory, spreading or preferences, and at
 // extended resources only as far as DeviceClasses offer them. Pure: facts in, decision out.
 #pragma once
@@ -19,47 +19,48 @@
 
 namespace galen::cluster_sim {
 
-// What is known at the moment of the decision. All maps are whole and by key. Lent.
+// The facts for a decision. All maps are complete and by key. Borrowed.
 struct PlacementFacts {
   const std::map<ObjectKey, Json>& nodes;
   const std::map<ObjectKey, Json>& claims;
   const std::map<ObjectKey, Json>& classes;
   const DeviceInventory& inventory;
-  // Whether some claim holds the device, written already or decided lately.
+  // Whether some claim holds the device, in the API or by a recent decision.
   std::function<bool(const DeviceId& device)> in_use;
-  // A claim's allocation, written already or decided lately; null when it has none. The reference
-  // lives until the decision is made.
+  // A claim's allocation, from the API or a recent decision; null when it has none. The reference
+  // is valid until the decision is made.
   std::function<const Json&(const Json& claim)> allocation_of;
   // Pods that are bound to the node and not done.
   std::function<std::size_t(const std::string& node)> pods_on;
 };
 
-// A claim of the Pod as it is, and the allocation it is to get; null when it has one.
+// A claim of the Pod, and the allocation that it gets; null when it has one.
 struct ClaimPlacement {
   Json claim;
   Json allocation;
 };
 
-// What stands for the Pod's extended resources on its node (KEP-5004).
+// The claim for the Pod's extended resources on its node (KEP-5004).
 struct ExtendedPlacement {
-  // The claim as it is yet to be made, without a name; one that is made already is among the
-  // placement's.
+  // The claim to be created, without a name; one that exists already is among the placement's
+  // claims.
   Json claim;
   Json allocation;
   std::string name;  // of the claim once it is made
   Json mappings;     // for the Pod's status
 };
 
-// Where the Pod goes, and every claim it needs in the Pod's order, reserved already or not.
+// The Pod's node, and all its claims in the Pod's order, whether reserved already or not.
 struct Placement {
   std::string node;
   std::vector<ClaimPlacement> claims;
-  std::optional<ExtendedPlacement> extended = {};  // nullopt: it asks for none that classes offer
+  // nullopt: no class offers a resource that it requests
+  std::optional<ExtendedPlacement> extended = {};
 };
 
-// Why there is no placement, by code: ResourceExhausted: no node will do now (Unschedulable);
+// Why there is no placement, by code: ResourceExhausted: no node fits now (Unschedulable);
 // InvalidArgument: it can never be decided here (SchedulerError); FailedPrecondition: claims of the
-// Pod are not made yet, wait silently. The message is for the Pod's condition.
+// Pod do not exist yet, wait silently. The message is for the Pod's condition.
 StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts);
 
 }  // namespace galen::cluster_sim

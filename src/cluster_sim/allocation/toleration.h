@@ -1,6 +1,6 @@
 // Which taints a Pod or a claim tolerates. The same rules hold for taints of nodes and of devices;
-// tolerationSeconds is not looked at, since nothing here evicts. Values and pure functions. Source:
-//  https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+// tolerationSeconds is ignored, since nothing here evicts. Values and pure functions. Source:
+// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ std::vector<DeviceTaint> ReadTaints(const Json& taints);
 // Whether any of the tolerations matches the taint's key, value and effect.
 bool Tolerates(const std::vector<Toleration>& tolerations, const DeviceTaint& taint);
 
-// The first taint that keeps newcomers away and is not tolerated, or nullptr.
+// The first untolerated taint that keeps new Pods away, or nullptr.
 const DeviceTaint* Repelling(const std::vector<DeviceTaint>& taints,
                              const std::vector<Toleration>& tolerations);
 

@@ -31,11 +31,11 @@ using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>
 
 namespace {
 
-// RFC 5280, section 4.1.2.2, allows 20; 16 random ones never meet twice.
+// RFC 5280, section 4.1.2.2, allows 20; 16 random ones never collide in practice.
 constexpr std::size_t kSerialBytes = 16;
 
-// Internal with the oldest error of OpenSSL's queue, and empties the queue: the rest would be
-// blamed on the next call.
+// Internal with the oldest error of OpenSSL's queue; empties the queue, or later calls would report
+// the rest.
 Status OpensslStatus(std::string_view what) {
   std::array<char, 256> text{};
   ERR_error_string_n(ERR_get_error(), text.data(), text.size());
@@ -43,7 +43,7 @@ Status OpensslStatus(std::string_view what) {
   return Internal("{}: {}", what, text.data());
 }
 
-// What distinguishes one certificate from another.
+// The fields in which certificates differ.
 struct Subject {
   std::string common_name;
   std::vector<std::string> organizations;
@@ -107,7 +107,7 @@ Status AddExtensions(X509* certificate, X509* issuer, const Subject& subject) {
   return AddExtension(certificate, issuer, NID_authority_key_identifier, "keyid");
 }
 
-// A certificate for `key`, not signed yet. `issuer` null: it issues itself.
+// An unsigned certificate for `key`. `issuer` null: self-signed.
 StatusOr<CertificatePtr> Draft(const Subject& subject, EVP_PKEY* key, X509* issuer, WallTime now) {
   CertificatePtr certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
@@ -166,7 +166,7 @@ bool IsAddress(const std::string& name) {
 
 }  // namespace
 
-// The authority's own key and certificate; both are set before anybody sees it.
+// The authority's own key and certificate; both are set before Create returns.
 struct CertificateAuthority::Impl {
   KeyPtr key;
   CertificatePtr certificate;
@@ -239,7 +239,7 @@ StatusOr<CertificatePair> CertificateAuthority::IssueServer(const std::vector<st
   if (names.empty()) return InvalidArgument("a server certificate needs a name or an address");
   std::string alt_names;
   for (const std::string& name : names) {
-    // Commas and colons would start another entry of OpenSSL's notation.
+    // Commas and colons would begin another entry of OpenSSL's notation.
     if (!IsAddress(name) && name.find_first_of(",:\n") != std::string::npos) {
       return InvalidArgument("\"{}\" is neither a DNS name nor an address", name);
     }

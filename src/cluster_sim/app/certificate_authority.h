@@ -1,7 +1,7 @@
 // A certificate authority of our own, for the simulated API server and for tests: makes server and
-// client certificates with ECDSA P-256 keys, which kubectl, Go and OpenSSL all take and which are
-// made in no time. Keys and serial numbers come from OpenSSL's own random numbers. Nothing outside
-// a simulation should trust it.
+// client certificates with ECDSA P-256 keys, which kubectl, Go and OpenSSL all accept and which are
+// made quickly. Keys and serial numbers come from OpenSSL's own random numbers. Nothing outside a
+// simulation should trust it.
 // Immutable after creation; its functions may be called from any thread.
 #pragma once
 
@@ -22,25 +22,25 @@ struct CertificatePair {
 
 class CertificateAuthority {
  public:
-  // A new one with a key of its own, signed by itself. `name` is its common name. Valid from an
-  // hour before `now` (clocks differ) for kValidity. Internal when OpenSSL cannot.
+  // A new self-signed authority with its own key. `name` is its common name. Valid from an hour
+  // before `now` (clocks differ) for kValidity. Internal when OpenSSL fails.
   static StatusOr<std::unique_ptr<CertificateAuthority>> Create(const std::string& name,
                                                                 WallTime now);
-  // One that was kept. InvalidArgument when a part is no PEM or the two do not belong together. Its
-  // dates are not looked at: one that ran out is loaded, and clients then refuse what it signs; see
+  // A stored authority. InvalidArgument when a part is no PEM or the two do not belong together.
+  // Dates are not checked: an expired one is loaded, but clients refuse what it signs; see
   // expires().
   static StatusOr<std::unique_ptr<CertificateAuthority>> Load(const CertificatePair& pair);
   ~CertificateAuthority();
 
-  // The same authority, by name and key, with a certificate that is valid anew, as Create says. Who
-  // trusts the old certificate trusts what the new one signs, for as long as the old one is valid.
+  // The same authority, by name and key, with a new certificate, valid as in Create. Clients that
+  // trust the old certificate trust what the new one signs while the old one is valid.
   StatusOr<std::unique_ptr<CertificateAuthority>> Renewed(WallTime now) const;
-  // Until when the authority's own certificate is valid.
+  // The end of the authority's own certificate.
   WallTime expires() const;
 
-  // A pair for a TLS server, valid as Create says. `names` are DNS names and IP addresses (those
-  // become IP entries); the first is the common name too. InvalidArgument for none and for a name
-  // that holds ',', ':' or a line break. Each call makes another key.
+  // A pair for a TLS server, valid as in Create. `names` are DNS names and IP addresses (those
+  // become IP entries); the first is the common name too. InvalidArgument for no names, or a name
+  // with ',', ':' or a line break. Each call makes a new key.
   StatusOr<CertificatePair> IssueServer(const std::vector<std::string>& names, WallTime now) const;
   // A pair for a TLS client. Kubernetes reads the user from the common name (CN) and groups from
   // the organizations (O).
@@ -50,7 +50,7 @@ class CertificateAuthority {
   // What clients trust (the certificate) and the key to keep secret.
   const CertificatePair& pair() const { return pair_; }
 
-  // A year, as kubeadm gives its leaf certificates; the authority itself lasts no longer.
+  // A year, as kubeadm's leaf certificates; the authority's own is no longer valid either.
   static constexpr Duration kValidity = std::chrono::hours(24 * 365);
 
  private:

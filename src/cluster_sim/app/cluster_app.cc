@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kControllersName = "system:kube-controller-manager";
 
-// What the controllers send with each request. With no users everybody may come in; otherwise they
-// are one user more, whose token nobody else ever sees.
+// The headers for the controllers' requests. Without users everybody may access the API; otherwise
+// the controllers are one more user with a private token.
 StatusOr<net::Headers> AddControllers(api_sim::ApiServer::Options& options) {
   net::Headers headers{{"user-agent", kControllersName}};
   if (options.users_by_token.empty()) return headers;
@@ -60,7 +60,7 @@ StatusOr<std::unique_ptr<ClusterApp>> ClusterApp::Create(Loop& loop, Random& ran
   for (SimulatedNodeOptions& node : options.nodes) {
     RETURN_IF_ERROR(impl->nodes.Add(std::move(node)));
   }
-  // Last: from here on listeners are called.
+  // Last: listeners are called from here on.
   impl->view.Start();
   return std::unique_ptr<ClusterApp>(new ClusterApp(std::move(impl)));
 }

@@ -26,7 +26,7 @@ std::string HostOf(const std::string& listen) {
   return host.find(':') == std::string::npos ? host : "";
 }
 
-// By name, without asking a resolver; what looks foreign only has to be permitted.
+// Decided by name, without a resolver; any other name needs --allow-remote.
 bool IsLoopback(const std::string& host) {
   return host == "::1" || host == "localhost" || host.starts_with("127.");
 }
@@ -71,13 +71,13 @@ void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
   }
 }
 
-// What others dial to reach `host`: nobody dials 0.0.0.0.
+// The host that clients dial: 0.0.0.0 cannot be dialled.
 std::string DialedHost(const std::string& host) {
   if (host == "0.0.0.0") return "127.0.0.1";
   return host == "::" ? "::1" : host;
 }
 
-// `bound` is the address that the server has, with the port that the system gave.
+// `bound` is the server's real address, with the port that the system chose.
 std::string UrlOf(const std::string& host, const std::string& bound) {
   const std::string port = bound.substr(bound.rfind(':') + 1);
   const bool ipv6 = host.find(':') != std::string::npos;
@@ -95,10 +95,10 @@ StatusOr<std::map<std::string, api_sim::User>> ReadUsers(FileSystem& files,
 
 StatusOr<net::ServerOptions> ServerFor(const std::string& listen, const std::string& host,
                                        const CertificateAuthority& authority, WallTime now) {
-  // All names by which this machine can reach itself, beside the one that was asked for.
+  // All names by which this machine can reach itself, and the one that was asked for.
   ASSIGN_OR_RETURN(CertificatePair pair,
                    authority.IssueServer({host, "localhost", "127.0.0.1", "::1"}, now));
-  // One byte more than the API takes, so that it and not the server says what was wrong.
+  // One byte more than the API takes, so that the API and not the server explains the refusal.
   return net::ServerOptions{
       .address = std::string(kTcp) + listen,
       .tls = net::ServerTls{std::move(pair.certificate_pem), std::move(pair.key_pem)},
@@ -149,7 +149,7 @@ Status CheckOptions(const SimOptions& options) {
 
 struct SimApp::Impl {
   std::unique_ptr<ClusterApp> cluster;
-  std::unique_ptr<net::Server> server;  // dies before the cluster it hands requests to
+  std::unique_ptr<net::Server> server;  // destroyed before the cluster that it calls
   std::string url;
 };
 
@@ -159,9 +159,9 @@ StatusOr<std::unique_ptr<SimApp>> SimApp::Start(IoLoop& loop, FileSystem& files,
   ASSIGN_OR_RETURN(auto users, ReadUsers(files, options.token_file));
   ASSIGN_OR_RETURN(const SimCredentials credentials,
                    LoadOrMakeCredentials(files, options.data_directory, loop.WallNow()));
-  // From here on there are users, so nobody comes in without a token.
+  // Users exist from here on, so a token is required.
   users.emplace(credentials.admin_token, api_sim::Administrator("admin"));
-  // What the certificate and the kubeconfig name is what clients dial.
+  // The certificate and the kubeconfig name the host that clients dial.
   const std::string host = DialedHost(HostOf(options.listen));
   ASSIGN_OR_RETURN(net::ServerOptions server,
                    ServerFor(options.listen, host, *credentials.authority, loop.WallNow()));
@@ -174,7 +174,8 @@ StatusOr<std::unique_ptr<SimApp>> SimApp::Start(IoLoop& loop, FileSystem& files,
   if (!options.kubeconfig_out.empty()) {
     const std::string text = Kubeconfig(impl->url, credentials.authority->pair().certificate_pem,
                                         credentials.admin_token);
-    // Whoever waits for the file can dial as soon as it is there; readable by its owner only.
+    // The file appears last, so a client that waits for it can dial at once; readable by its owner
+    // only.
     RETURN_IF_ERROR(files.WriteAtomically(options.kubeconfig_out, text, 0600));
   }
   log.Info("the simulated API serves", {{"url", impl->url}});

@@ -1,5 +1,5 @@
-// galen-sim: a simulated cluster behind TLS, and the kubeconfig that lets people in. Belongs to its
-// loop; all of it runs on that one thread.
+// galen-sim: a simulated cluster behind TLS, and the kubeconfig to access it. Belongs to its loop;
+// all of it runs on that one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,35 @@
 
 namespace galen::cluster_sim {
 
-// A whole Kubernetes cluster in one thread: the API, the controllers and scheduler that make it
-// live, and simulated nodes. The controllers are ordinary clients of the API, by a transport
-// without a socket. Used by galen-sim and by tests alike. Belongs to its loop.
+// A whole Kubernetes cluster in one thread: the API, its controllers and scheduler, and simulated
+// nodes. The controllers are ordinary clients of the API, by a transport without a socket. Used by
+// galen-sim and by tests alike. Belongs to its loop.
 class ClusterApp {
  public:
+  // What the cluster consists of.
   struct Options {
     // The controllers get a user and a token of their own when there are users.
     api_sim::ApiServer::Options api = {};
     // Nodes from the start; nodes().Add() adds more later.
     std::vector<SimulatedNodeOptions> nodes = {};
-    // False: the caller makes claims and schedules, or objects are only stored.
+    // False: objects are only stored, and the caller makes claims and schedules Pods if it needs
+    // that.
     bool run_controllers = true;
-    // Prepares the claims of simulated nodes' Pods; without it they count as prepared. Lent.
+    // Prepares the claims of simulated nodes' Pods; without it they count as prepared. Borrowed.
     PodPreparation* preparation = nullptr;
   };
 
-  // What is lent outlives the app. Errors: of the kept data (see ApiServer::Create), of a node's
+  // The arguments outlive the app. Errors: of the stored data (see ApiServer::Create), of a node's
   // name or number (see SimulatedNodes::Add), Internal without random numbers for a token. The
-  // cluster lives on the loop from here on; ready() says when it acts.
+  // cluster runs on the loop from here on; ready() says when it acts.
   static StatusOr<std::unique_ptr<ClusterApp>> Create(Loop& loop, Random& random, Log& log,
                                                       Options options);
   ~ClusterApp();
 
-  // What a net::Server or FakeNetwork hands requests to; dies with the app.
+  // The handler for a net::Server or FakeNetwork; destroyed with the app.
   net::HttpHandler& api();
   SimulatedNodes& nodes();
-  // The controllers know the whole cluster and act.
+  // Whether the controllers have read the whole cluster and act.
   bool ready() const;
 
  private:
@@ -55,47 +57,48 @@ class ClusterApp {
 
 // galen-sim's settings, from its flags; --help explains each in a line.
 struct SimOptions {
-  // Host and port; port 0 takes a free one, which url() then has.
+  // Host and port; port 0 takes a free one, shown by url().
   std::string listen = "127.0.0.1:0";
-  // Anything but loopback must be asked for: the administrator's token opens everything.
+  // Addresses other than loopback must be allowed explicitly: the administrator's token gives full
+  // access.
   bool allow_remote = false;
   std::string data_directory;  // "" = in memory
-  // Where the administrator's kubeconfig goes, with mode 0600; "": nowhere.
+  // The path of the administrator's kubeconfig, with mode 0600; "": none.
   std::string kubeconfig_out;
   // More users, see ParseTokenFile(); "": none.
   std::string token_file;
   std::int64_t node_count = 0;                              // node-1, node-2, …
   std::vector<std::string> nodes;                           // further ones by name
-  std::vector<std::string> virtual_nodes;                   // whose Pods an agent runs
-  std::int64_t max_pods = SimulatedNodeOptions().pods_max;  // that each simulated node takes
+  std::vector<std::string> virtual_nodes;                   // an agent runs their Pods
+  std::int64_t max_pods = SimulatedNodeOptions().pods_max;  // of each simulated node
 
   // Adds every option as a flag; they are filled in when the flags are parsed.
   void AddTo(Flags& flags);
 };
 
-// Every fault of the options in one InvalidArgument; for a program that exits 64 before it starts.
+// Every fault of the options in one InvalidArgument, before the program starts (it exits with 64).
 Status CheckOptions(const SimOptions& options);
 
 // The running program: server, API, controllers and nodes.
 class SimApp {
  public:
-  // Checks, loads, listens, and writes the kubeconfig last: once it is there, the API serves. What
-  // is lent outlives the app. InvalidArgument for options or a token file that are not in order,
-  // DataLoss for kept data that is damaged, and errors of files and sockets.
+  // Checks, loads, listens, and writes the kubeconfig last: once it exists, the API serves. The
+  // arguments outlive the app. InvalidArgument for faulty options or token file, DataLoss for
+  // damaged stored data, and errors of files and sockets.
   static StatusOr<std::unique_ptr<SimApp>> Start(IoLoop& loop, FileSystem& files, Random& random,
                                                  Log& log, SimOptions options);
   ~SimApp();
 
-  // What clients dial: "https://127.0.0.1:41234".
+  // The address for clients: "https://127.0.0.1:41234".
   const std::string& url() const;
-  // For tests and demos, which reach behind the API.
+  // For tests and demos that bypass the API.
   ClusterApp& cluster();
 
   // Takes no more calls and ends those under way within kDrain, then `done`, once and from the
-  // loop. What was answered is kept already, so killing it instead loses nothing.
+  // loop. Answered writes are stored already, so killing it instead loses nothing.
   void Stop(std::function<void()> done);
 
-  // Short, since watches never end by themselves; their clients take them up again elsewhere.
+  // Short, since watches never end by themselves, and clients resume them elsewhere.
   static constexpr Duration kDrain = std::chrono::milliseconds(500);
 
  private:

@@ -12,14 +12,14 @@
 namespace galen::cluster_sim {
 namespace {
 
-// 192 bits: beyond guessing. Written out, a token has twice as many characters.
+// 192 bits, impossible to guess. A token has twice as many characters.
 constexpr std::size_t kTokenBytes = 24;
 constexpr unsigned kSecretMode = 0600;
-// A file that is no token file at all would otherwise fill the screen.
+// A file that is no token file would otherwise fill the screen.
 constexpr std::size_t kFaultsShownMax = 10;
 
-// So far before its end a kept authority is renewed: a program that starts just before then runs
-// for months, and the kubeconfigs that were copied are still good for as long.
+// A stored authority is renewed this long before its end: a program that starts just before runs
+// for months more, and copied kubeconfigs stay valid as long.
 constexpr Duration kRenewBefore = CertificateAuthority::kValidity / 2;
 
 constexpr const char* kCertificateFile = "/ca.crt";
@@ -76,8 +76,8 @@ StatusOr<SimCredentials> Load(FileSystem& files, const std::string& directory) {
   return credentials;
 }
 
-// Puts a certificate with a new date in the place of one that ends soon. The key stays, and so what
-// is signed now is trusted by those who have the old certificate, too.
+// Replaces a certificate that ends soon. The key stays, so clients with the old certificate trust
+// what is signed now.
 Status RenewInTime(FileSystem& files, const std::string& directory, SimCredentials& credentials,
                    WallTime now) {
   if (credentials.authority->expires() - now > kRenewBefore) return OkStatus();
@@ -101,7 +101,8 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
                                                WallTime now) {
   if (!directory.empty()) {
     StatusOr<SimCredentials> kept = Load(files, directory);
-    // A part that is missing means that the making was cut short: nobody was given these yet.
+    // A missing part means that the creation was interrupted, so no client has these credentials
+    // yet.
     if (kept.status().code() != Code::kNotFound) {
       const Status status = kept.ok() ? RenewInTime(files, directory, *kept, now) : kept.status();
       if (status.ok()) return kept;
@@ -116,7 +117,7 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
   const CertificatePair& pair = made.authority->pair();
   RETURN_IF_ERROR(files.WriteAtomically(directory + kCertificateFile, pair.certificate_pem, 0644));
   RETURN_IF_ERROR(files.WriteAtomically(directory + kKeyFile, pair.key_pem, kSecretMode));
-  // Last, so that a set of files with a token is whole.
+  // Last, so that a set of files with a token is complete.
   RETURN_IF_ERROR(files.WriteAtomically(directory + kTokenFile, made.admin_token, kSecretMode));
   return made;
 }
@@ -137,7 +138,8 @@ StatusOr<std::map<std::string, api_sim::User>> ParseTokenFile(std::string_view t
     user.groups = fields.size() == 4 ? SplitFields(fields[3]) : std::vector<std::string>{};
     user.groups.push_back("system:authenticated");
     if (!users.emplace(fields[0], std::move(user)).second) {
-      faults.push_back(fmt::format("line {}: its token is there already", number));
+      faults.push_back(
+          fmt::format("line {}: its token is used by an earlier line already", number));
     }
   }
   if (!faults.empty()) return InvalidArgument("{}", Joined(faults));

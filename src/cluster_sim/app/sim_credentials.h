@@ -1,6 +1,6 @@
-// Who may talk to galen-sim and how they know it: its certificate authority, the administrator's
-// token, further users from a file, and the kubeconfig that puts it together. Functions without
-// state; they read and write files and ask the system for random numbers.
+// The credentials of galen-sim: its certificate authority, the administrator's token, further users
+// from a file, and the kubeconfig with them. Functions without state; they read and write files and
+// ask the system for random numbers.
 #pragma once
 
 #include <map>
@@ -17,21 +17,21 @@ namespace galen::cluster_sim {
 // system has no random numbers.
 StatusOr<std::string> MakeToken();
 
-// Both are secrets; whoever has the token may do everything.
+// Both are secrets; the token gives full access.
 struct SimCredentials {
   std::unique_ptr<CertificateAuthority> authority;
   std::string admin_token;
 };
 
-// Those kept in `directory` (ca.crt, ca.key, admin.token), or new ones that are then kept there, so
-// that a kubeconfig outlives a restart. New ones each time when `directory` is "". A kept authority
-// that is valid for less than half of its time gets a new certificate for the same key.
-// InvalidArgument when what is kept is damaged: it is never replaced silently.
+// The credentials stored in `directory` (ca.crt, ca.key, admin.token), or new ones that are stored
+// there, so that a kubeconfig stays valid after a restart. New ones each time when `directory` is
+// "". A stored authority with less than half of its validity left gets a new certificate for the
+// same key. InvalidArgument when stored files are damaged: they are never replaced silently.
 StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::string& directory,
                                                WallTime now);
 
 // kube-apiserver's --token-auth-file: lines of `token,user,uid[,"group1,group2"]`; the uid is not
-// used. Gives users by token. Here every user may do everything. Empty lines are skipped;
+// used. Returns the users by token. Every user has full access. Empty lines are skipped;
 // InvalidArgument names every bad line, by its number and never its token.
 StatusOr<std::map<std::string, api_sim::User>> ParseTokenFile(std::string_view text);
 

@@ -80,7 +80,7 @@ TEST(SimCredentials, EveryBadLineOfATokenFileIsNamedWithoutItsToken) {
   const Status status = ParseTokenFile("secret\nt1,alice,1\n,x,1\nt1,bob,2\n").status();
   EXPECT_THAT(status.message(), HasSubstr("line 1: want token,user,uid"));
   EXPECT_THAT(status.message(), HasSubstr("line 3: want token,user,uid"));
-  EXPECT_THAT(status.message(), HasSubstr("line 4: its token is there already"));
+  EXPECT_THAT(status.message(), HasSubstr("line 4: its token is used by an earlier line already"));
   EXPECT_THAT(status.message(), Not(HasSubstr("secret")));
 }
 

@@ -1,6 +1,6 @@
-// Keeps requests to the API alive until they are answered, for parts that only want the answer. A
-// part that makes calls has one of these as a member, so that its calls end with it.
-// Belongs to its loop; destroying it cancels what is under way, and no answer comes after that.
+// Keeps requests to the API alive until they are answered, for parts that only need the answer.
+// Such a part has one of these as a member, so that its calls end with it. Belongs to its loop;
+// destroying it cancels calls under way, and no answer comes after that.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace galen::cluster_sim {
 
 class ApiCalls {
  public:
-  // The object, or the server's refusal as kube::Client::Do gives it.
+  // The object, or the server's refusal, as from kube::Client::Do.
   using Answer = std::function<void(StatusOr<Json>)>;
 
   // The loop and the client outlive this.
@@ -37,7 +37,7 @@ class ApiCalls {
   kube::Client& client_;
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, std::unique_ptr<net::HttpCall>> calls_;
-  // Answered, and still on the stack of their own callback: destroyed a turn later.
+  // Answered, but still on the stack of their own callback: destroyed a turn later.
   std::vector<std::unique_ptr<net::HttpCall>> answered_;
   // Dies with this, so that a late turn does nothing.
   Liveness liveness_;

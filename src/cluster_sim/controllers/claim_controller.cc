@@ -9,7 +9,7 @@
 namespace galen::cluster_sim {
 namespace {
 
-// Kubernetes cuts generated names so that they still fit where labels do: 63 with the suffix.
+// Kubernetes shortens generated names so that they fit labels: 63 with the suffix.
 constexpr std::size_t kNameBaseMax = 58;
 constexpr int kClaimSuffixLength = 5;
 
@@ -18,8 +18,8 @@ bool Holds(const ClusterView& view, const PodRef& holder) {
   return pod != nullptr && api_sim::UidOf(*pod) == holder.uid && !api_sim::IsPodDone(*pod);
 }
 
-// The status that `claim` should have: without holders that ended and, with the last of them or
-// when the claim itself is to go, without devices.
+// The status that `claim` should have: without holders that ended and, after the last one or when
+// the claim is being deleted, without devices.
 Json WantedStatus(const ClusterView& view, const Json& claim) {
   Json status = claim["status"];
   if (!status.is_object()) return status;
@@ -29,8 +29,8 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
       return pod.uid == holder["uid"].AsString() && !Holds(view, pod);
     });
   };
-  // A claim that was allocated and never reserved is left alone: somebody may be about to reserve
-  // it.
+  // A claim that was allocated and never reserved is left alone: a reservation may be about to
+  // come.
   const bool had_holders = !claim["status"]["reservedFor"].items().empty();
   Json left(Json::Array{});
   for (const Json& holder : claim["status"]["reservedFor"].items()) {
@@ -41,7 +41,7 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
   } else if (had_holders || api_sim::IsBeingDeleted(claim)) {
     status.Erase("reservedFor");
     status.Erase("allocation");
-    // Drivers report on allocated devices only; without them the API refuses their reports.
+    // Drivers report only on allocated devices; the API refuses reports without an allocation.
     status.Erase("devices");
   }
   return status;
@@ -75,7 +75,7 @@ Json GeneratedClaim(const Json& pod, const std::string& pod_claim, const Json& c
                            {"spec", claim_template["spec"]["spec"]}});
 }
 
-// status.resourceClaimStatuses once every claim of `pod` is there.
+// status.resourceClaimStatuses once every claim of `pod` exists.
 Json ClaimStatuses(const Json& pod) {
   Json statuses(Json::Array{});
   for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {
@@ -112,7 +112,7 @@ ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& cl
       }) {
   view_.OnSynced([this] { MarkEverything(); });
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
-    // Also the claims of the Pod that was: a name can pass from one uid to another in one change.
+    // Also claims of the former Pod: one change may pass a name from one uid to another.
     pods_.MarkDirty(key);
     if (before != nullptr) MarkClaimsOf(api_sim::UidOf(*before));
     if (after != nullptr) MarkClaimsOf(api_sim::UidOf(*after));
@@ -120,7 +120,7 @@ ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& cl
   view_.claims.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     claims_.MarkDirty(key);
     const Json* owner = api_sim::OwnerPod(after != nullptr ? *after : *before);
-    // A claim that appeared or went is what its Pod waits for.
+    // A Pod waits for its claims to appear or go.
     if (owner != nullptr) pods_.MarkDirty({key.ns, (*owner)["name"].AsString()});
   });
   view_.templates.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
@@ -148,13 +148,13 @@ void ClaimController::LookAtPod(const ObjectKey& key, Queue::Done done) {
   bool missing_in_status = false;
   for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(*pod)) {
     if (!claim.from_template() || claim.object_name || claim.not_needed) continue;
-    // One claim a look: its appearance in the view brings the next look.
+    // One claim for each look: its appearance in the view causes the next look.
     if (!Ensure(*pod, claim.name, claim.template_name, done)) return;
     missing_in_status = true;
   }
   if (!missing_in_status) return done(OkStatus());
-  // All claims are there but the Pod's status does not name them all. The uid keeps the write from
-  // landing on the next Pod of this name.
+  // All claims are there but the Pod's status does not name them all. The uid prevents the write
+  // from changing a later Pod of this name.
   const Json patch = Json::MakeObject(
       {{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(*pod)}})},
        {"status", Json::MakeObject({{"resourceClaimStatuses", ClaimStatuses(*pod)}})}});
@@ -169,10 +169,11 @@ bool ClaimController::Ensure(const Json& pod, const std::string& pod_claim,
   const Json* claim = view_.claims.Find({pod_key.ns, GeneratedClaimName(pod, pod_claim)});
   if (claim != nullptr) {
     const Json* owner = api_sim::OwnerPod(*claim);
-    // The name follows from the Pod's uid, so another's claim of it is an accident or made by hand.
+    // The name is derived from the Pod's uid, so a foreign claim with it is an accident or was made
+    // by hand.
     const bool ours = owner != nullptr && (*owner)["uid"].AsString() == api_sim::UidOf(pod);
     if (ours && !api_sim::IsBeingDeleted(*claim)) return true;
-    // One of the same name that is on its way out, or not ours: its end brings the next look.
+    // A claim of the same name that is being deleted, or is not ours: its end causes the next look.
     done(FailedPrecondition("resourceclaim {} is in the way", ToString(api_sim::KeyOf(*claim))));
     return false;
   }
@@ -193,7 +194,7 @@ void ClaimController::Create(const Json& pod, const Json& claim, Queue::Done don
   calls_.Do(kube::Create(kube::kResourceClaims, key.ns, claim),
             [this, pod, key, done = std::move(done)](const StatusOr<Json>& answer) {
               const Status& status = answer.status();
-              // Made already, and the watch is about to say so.
+              // It exists already, and the watch will show it soon.
               if (status.code() == Code::kAlreadyExists) return done(OkStatus());
               if (!status.ok() && !IsRetryable(status)) {
                 events_.Record(
@@ -212,7 +213,7 @@ void ClaimController::LookAtClaim(const ObjectKey& key, Queue::Done done) {
     return Release(*claim, std::move(status), std::move(done));
   }
   if (api_sim::IsBeingDeleted(*claim)) {
-    // Some Pod still runs with it; the end of that Pod brings the next look.
+    // A running Pod still holds it; its end causes the next look.
     if (!(*claim)["status"]["allocation"].is_null()) return done(OkStatus());
     if (!api_sim::HasFinalizer(*claim, api_sim::kDeleteProtection)) return done(OkStatus());
     return Unprotect(*claim, std::move(done));
@@ -221,7 +222,7 @@ void ClaimController::LookAtClaim(const ObjectKey& key, Queue::Done done) {
   const bool orphan = owner != nullptr && !Holds(view_, {{key.ns, (*owner)["name"].AsString()},
                                                          (*owner)["uid"].AsString()});
   if (!orphan) return done(OkStatus());
-  // With the uid: a claim made anew under this name must not go in its stead.
+  // With the uid: a new claim of this name must not be deleted instead.
   Write(kube::Delete(
             kube::kResourceClaims, key.ns, key.name,
             {.grace_seconds = std::nullopt, .uid = api_sim::UidOf(*claim), .resource_version = ""}),
@@ -235,11 +236,11 @@ void ClaimController::Release(const Json& claim, Json status, Queue::Done done) 
   calls_.Do(kube::Update(kube::kResourceClaims, released, "status"),
             [this, deallocated, done = std::move(done)](const StatusOr<Json>& answer) {
               if (!answer.ok()) return done(answer.status());
-              // Shared claims keep their finalizer while anybody holds them.
+              // Shared claims keep their finalizer while any Pod holds them.
               if (!deallocated || !api_sim::HasFinalizer(*answer, api_sim::kDeleteProtection)) {
                 return done(OkStatus());
               }
-              // At once and on this very version: once somebody allocates again, it conflicts.
+              // At once and on this version: if somebody allocates it again, the write conflicts.
               Unprotect(*answer, done);
             });
 }

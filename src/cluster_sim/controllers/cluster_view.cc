@@ -6,14 +6,14 @@
 namespace galen::cluster_sim {
 namespace {
 
-// managedFields are most of many objects and nobody here reads them.
+// managedFields are the largest part of many objects and not used here.
 StatusOr<Json> Slim(const Json& object) {
   Json slim = object;
   slim["metadata"].Erase("managedFields");
   return slim;
 }
 
-// No key for a Pod that is done: it takes no room. A Pod without a node is indexed under "".
+// No key for a Pod that is done, which saves memory. A Pod without a node is indexed under "".
 std::vector<std::string> NodeOf(const Json& pod) {
   if (api_sim::IsPodDone(pod)) return {};
   return {pod["spec"]["nodeName"].AsString()};

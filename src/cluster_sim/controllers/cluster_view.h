@@ -1,6 +1,6 @@
-// The cluster as its controllers see it: the kinds they all read, each followed once (list, then
-// watch) and shared. Read only by controllers; what one wrote is seen here a little later, never at
-// once. Belongs to the loop.
+// The controllers' shared view of the cluster: each kind is followed once (list, then watch).
+// Controllers only read it; their own writes appear here a little later, never at once. Belongs to
+// the loop.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace galen::cluster_sim {
 
 class ClusterView {
  public:
-  // Objects whole but for managedFields, by ObjectKey.
+  // Objects without managedFields, by ObjectKey.
   using Kind = kube::Informer<Json>;
 
   // Names of indexes, for Kind::Lookup.
@@ -24,15 +24,15 @@ class ClusterView {
   static constexpr const char* kByPod = "pod";            // claims by uids of owner and holders
   static constexpr const char* kByDevice = "device";  // claims by "driver/pool/device" they hold
 
-  // What is lent outlives the view.
+  // The arguments outlive the view.
   ClusterView(Loop& loop, kube::Client& client, Random& random, Log& log);
 
   // Begins to list and watch all kinds. Once, after every controller has added its listeners.
   void Start();
-  // All kinds are known whole. Controllers do nothing before: half a view is misleading: a Pod
-  // seems gone when its kind was not listed yet. Never false again.
+  // Whether all kinds were listed. Controllers do nothing before: in a partial view a Pod would
+  // seem gone when its kind was not listed yet. Stays true.
   bool synced() const;
-  // Before Start(). Runs once, when the last kind's first list is known whole.
+  // Before Start(). Runs once, when the last kind's first list was read.
   void OnSynced(std::function<void()> callback) { on_synced_.push_back(std::move(callback)); }
 
   Kind pods;
@@ -44,7 +44,7 @@ class ClusterView {
   Kind taint_rules;
 
  private:
-  // Ties a kind's first list to synced(), and its troubles to the log; the watcher repeats by
+  // Connects a kind's first list to synced(), and its errors to the log; the watcher retries by
   // itself.
   void Prepare(Kind& kind, std::string_view name, Log& log);
 

@@ -10,7 +10,7 @@
 namespace galen::cluster_sim {
 namespace {
 
-// client-go makes 16 hexadecimal digits of the time; the length is what people are used to.
+// client-go makes 16 hexadecimal digits from the time; people are used to that length.
 constexpr int kEventSuffixLength = 16;
 
 kube::EventSubject SubjectOf(const Json& regarding) {
@@ -67,7 +67,8 @@ void EventRecorder::Count(const What& what, Seen& seen) {
                         kube::EventPatch(before, seen.event)),
             [this, what, again = seen.event](const StatusOr<Json>& answer) {
               if (answer.ok()) return;
-              // The server deletes Events after a while: it is made anew and counts from one.
+              // The server deletes Events after a while: this one is created anew and counts from
+              // one.
               if (answer.status().code() == Code::kNotFound) return Create(what, again);
               log_.Debug("event lost", {{"error", ToString(answer.status())}});
             });

@@ -1,6 +1,6 @@
-// Writes Kubernetes Events (core/v1), one object for equal ones with a count, as client-go's
+// Writes Kubernetes Events (core/v1), one object with a count for equal events, as client-go's
 // recorder does. Belongs to its loop. An event that cannot be written is dropped and logged at
-// debug: nothing may depend on it.
+// level debug, since events are optional.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ enum class EventType { kNormal, kWarning };
 
 class EventRecorder {
  public:
-  // `component` is the Events' source: "default-scheduler". What is lent outlives this; destroying
-  // it gives up what is under way.
+  // `component` is the Events' source: "default-scheduler". The arguments outlive this; destroying
+  // it cancels writes under way.
   EventRecorder(Loop& loop, kube::Client& client, Random& random, Log& log, std::string component);
 
   // `regarding` is the whole object it is about, with apiVersion, kind and metadata. `reason` is
@@ -30,7 +30,8 @@ class EventRecorder {
   void Record(const Json& regarding, EventType type, const std::string& reason,
               std::string_view message);
 
-  // Events remembered for counting; past it the one not recorded for longest starts anew.
+  // The most events that are remembered for counting; beyond it the longest unused one is dropped,
+  // and would start anew.
   static constexpr std::size_t kRememberedMax = 1024;
 
  private:
@@ -43,7 +44,7 @@ class EventRecorder {
 
   // Names the Event and writes it, counted from one.
   void Create(const What& what, kube::Event event);
-  // Writes that it happened once more.
+  // Writes another occurrence.
   void Count(const What& what, Seen& seen);
 
   Loop& loop_;

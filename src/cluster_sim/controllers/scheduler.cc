@@ -20,7 +20,7 @@ bool WantsNode(const Json& pod) {
          pod["spec"]["schedulingGates"].items().empty();
 }
 
-// By uid: a new Pod of the same name has to reserve for itself.
+// By uid: a new Pod of the same name needs its own reservation.
 bool IsReservedFor(const Json& claim, const Json& pod) {
   const std::vector<PodRef> holders = api_sim::Holders(claim);
   return std::any_of(holders.begin(), holders.end(),
@@ -33,7 +33,7 @@ void Reserve(Json& claim, const Json& pod) {
       {{"resource", "pods"}, {"name", api_sim::KeyOf(pod).name}, {"uid", api_sim::UidOf(pod)}}));
 }
 
-// POST of a v1 Binding to the Pod's subresource; the uid keeps it from the next Pod of the name.
+// POST of a v1 Binding to the Pod's subresource; the uid protects a later Pod of the name.
 net::HttpRequest BindRequest(const Json& pod, const std::string& node) {
   const ObjectKey key = api_sim::KeyOf(pod);
   const Json binding = Json::MakeObject(
@@ -56,7 +56,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
       calls_(loop, client),
       queue_(loop, random, {.backoff = {}, .at_once_max = 1},
              [this](const ObjectKey& key, Queue::Done done) { LookAt(key, std::move(done)); }) {
-  // The inventory is worked out from slices and rules alone, and anew only when they change.
+  // The inventory depends only on slices and rules, and is made anew when they change.
   const auto on_offer = [this](const ObjectKey&, const Json*, const Json*) {
     inventory_.reset();
     MarkWaiting();
@@ -80,7 +80,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
 void Scheduler::MarkWaiting() {
   if (!view_.synced()) return;
   for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByNode, "")) {
-    // A look that is due earlier already is not put off.
+    // A look that is due earlier is not postponed.
     queue_.MarkDirtyAt(pod, loop_.Now() + kGatherDelay);
   }
 }
@@ -90,10 +90,10 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
   for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
     queue_.MarkDirty(pod);
   }
-  // The Pod that it was made for may not name it yet.
+  // The Pod that it was created for may not name it yet.
   const Json* owner = after == nullptr ? nullptr : api_sim::OwnerPod(*after);
   if (owner != nullptr) queue_.MarkDirty({key.ns, (*owner)["name"].AsString()});
-  // Devices are held by allocations alone; a claim without one holds none.
+  // Only an allocated claim holds devices.
   const bool freed = after == nullptr || (*after)["status"]["allocation"].is_null();
   if (freed) MarkWaiting();
 }
@@ -101,7 +101,7 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
 void Scheduler::SettleAssumed(const ObjectKey& key, const Json* seen) {
   const auto it = assumed_.find(key);
   if (it == assumed_.end()) return;
-  // Gone, another of the same name, or any version after the one that was written upon.
+  // Gone, replaced by another of the same name, or changed since the version that was written.
   const bool settled = seen == nullptr || api_sim::UidOf(*seen) != it->second.uid ||
                        api_sim::ResourceVersionOf(*seen) > it->second.sent_for;
   if (settled) assumed_.erase(it);
@@ -119,10 +119,9 @@ void Scheduler::LookAt(const ObjectKey& key, Queue::Done done) {
                .done = std::move(done)};
     return Advance();
   }
-  // Claims not made yet: their making brings the next look.
+  // The claims do not exist yet: their creation causes the next look.
   if (placement.status().code() == Code::kFailedPrecondition) return done(OkStatus());
-  // A claim that is allocated ties the Pod to a node that will not do now; without it another node
-  // may.
+  // An allocated claim ties the Pod to a node that does not fit now; without it another node may.
   if (ReleaseOne(*pod, done)) return;
   Refuse(*pod, placement.status(), std::move(done));
 }
@@ -140,7 +139,7 @@ bool Scheduler::AwaitsOwnWrites(const Json& pod) const {
 }
 
 PlacementFacts Scheduler::Facts() {
-  // Valid until the decision ends: the view changes between turns of the loop only.
+  // Valid until the decision ends: the view changes only between turns of the loop.
   if (!inventory_) inventory_.emplace(view_.slices.objects(), view_.taint_rules.objects());
   return {.nodes = view_.nodes.objects(),
           .claims = view_.claims.objects(),
@@ -156,7 +155,8 @@ PlacementFacts Scheduler::Facts() {
 
 bool Scheduler::InUse(const DeviceId& device) const {
   if (!view_.claims.Lookup(ClusterView::kByDevice, ToString(device)).empty()) return true;
-  // Assumed allocations are few: one Pod's at a time, and those of which the watch is late.
+  // There are few assumed allocations: one Pod's at a time, and those that the watch has not shown
+  // yet.
   return std::any_of(assumed_.begin(), assumed_.end(), [&device](const auto& entry) {
     const std::vector<DeviceId> held = HeldDevices(entry.second.allocation);
     return std::find(held.begin(), held.end(), device) != held.end();
@@ -193,13 +193,13 @@ void Scheduler::MakeClaim(ExtendedPlacement& extended) {
               if (!answer.ok()) return End(answer.status());
               ExtendedPlacement& made = *job_->placement.extended;
               made.name = api_sim::KeyOf(*answer).name;
-              // From here on it is a claim like the others, which the next step allocates.
+              // From here on it is a claim like the others, and the next step allocates it.
               job_->placement.claims.push_back({*answer, made.allocation});
               Advance();
             });
 }
 
-// With the uid, so that the next Pod of the name gets no claim of this one.
+// With the uid, so that a later Pod of the name does not get this one's claim.
 void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
   const ObjectKey key = api_sim::KeyOf(job_->pod);
   const Json status = Json::MakeObject(
@@ -216,7 +216,7 @@ void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
 }
 
 void Scheduler::WriteClaim(ClaimPlacement& claim) {
-  // Only a reservation to add, or protected already.
+  // Only a reservation is missing, or the finalizer is set already.
   if (claim.allocation.is_null() ||
       api_sim::HasFinalizer(claim.claim, api_sim::kDeleteProtection)) {
     return WriteClaimStatus(claim.claim, claim.allocation);
@@ -234,7 +234,7 @@ void Scheduler::WriteClaim(ClaimPlacement& claim) {
 void Scheduler::WriteClaimStatus(Json claim, const Json& allocation) {
   const ObjectKey key = api_sim::KeyOf(claim);
   if (!allocation.is_null()) {
-    // Before the request goes out: from here on it may be written, whatever the answer is.
+    // Before the request is sent: from here on it may be written, whatever the answer.
     assumed_.insert_or_assign(
         key, Assumed{api_sim::UidOf(claim), allocation, api_sim::ResourceVersionOf(claim), false});
     if (IsExtendedClaimOf(claim, job_->pod)) assumed_.at(key).pod_uid = api_sim::UidOf(job_->pod);
@@ -276,7 +276,7 @@ void Scheduler::Bind() {
 }
 
 void Scheduler::End(const Status& status) {
-  // job_ is free before `done` runs, for the queue may start the next look at once.
+  // job_ is cleared before `done` runs, since the queue may start the next look at once.
   const Queue::Done done = std::move(job_->done);
   job_.reset();
   done(status.code() == Code::kNotFound ? OkStatus() : status);
@@ -300,7 +300,7 @@ bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
   for (const ObjectKey& key : keys) {
     const Json* claim = view_.claims.Find(key);
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) continue;
-    // Others run with it, or may: it stays where it is.
+    // Other Pods use it, or may: it stays allocated.
     if (api_sim::Holders(*claim).size() != 1 || !IsReservedFor(*claim, pod)) continue;
     Json released = *claim;
     released["status"].Erase("allocation");
@@ -316,12 +316,12 @@ void Scheduler::Refuse(const Json& pod, const Status& why, Queue::Done done) {
   const std::string reason =
       why.code() == Code::kInvalidArgument ? "SchedulerError" : "Unschedulable";
   const Json& before = api_sim::FindCondition(pod["status"]["conditions"], "PodScheduled");
-  // Writing the same again would be a change, the change a look, and the look a write.
+  // Writing the same again would cause a change, and the change another look and write.
   if (before["reason"].AsString() == reason && before["message"].AsString() == why.message()) {
     return done(OkStatus());
   }
   events_.Record(pod, EventType::kWarning, "FailedScheduling", why.message());
-  // The time is since when it waits, whatever the reason is by now.
+  // The time is when the Pod began to wait, whatever the present reason.
   const bool was_false = before["status"].AsString() == "False";
   const Json condition =
       Json::MakeObject({{"type", "PodScheduled"},

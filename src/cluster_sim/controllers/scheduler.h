@@ -1,8 +1,8 @@
 // Gives Pods without a node a node, and their claims devices there, by first fit (see placement.h).
-// Does what kube-scheduler does for Pods that name "default-scheduler" or nobody; others, and Pods
-// with scheduling gates, it leaves alone.
-// Belongs to the loop. One Pod at a time: what was decided is remembered until it is seen as
-// written, so that a watch that lags never makes it hand a device out twice.
+// Does what kube-scheduler does, for Pods that name "default-scheduler" or no scheduler; it ignores
+// others, and Pods with scheduling gates. Belongs to the loop. One Pod at a time: decisions are
+// remembered until the watch shows them, so that a slow watch never makes it allocate a device
+// twice.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ namespace galen::cluster_sim {
 
 class Scheduler {
  public:
-  // Listens to the view; construct it before view.Start(). Acts by itself once the view is synced.
-  // What is lent outlives the scheduler; a placement half written is taken up by the next one.
+  // Listens to the view; construct it before view.Start(). Acts once the view is synced. The
+  // arguments outlive the scheduler; its successor completes a half-written placement.
   Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log);
 
   static constexpr const char* kName = "default-scheduler";
@@ -31,17 +31,17 @@ class Scheduler {
  private:
   using Queue = WorkQueue<ObjectKey>;
 
-  // An allocation that was sent. It was sent for one version of its claim: once a later version is
-  // seen, either that holds it or it never will.
+  // An allocation that was sent. It was sent for one version of its claim: a later version either
+  // contains it, or shows that it failed.
   struct Assumed {
     std::string uid;
     Json allocation;
     std::uint64_t sent_for = 0;
-    bool written = false;      // the server said so; otherwise it may or may not be
+    bool written = false;      // the server confirmed it; otherwise unknown
     std::string pod_uid = {};  // of a claim that only its owner's status will name
   };
-  // A placement being written: claims one after the other, the one for extended resources with what
-  // the Pod's status says of it, then the binding.
+  // A placement being written: one claim after the other, the one for extended resources with the
+  // Pod's status for it, then the binding.
   struct Job {
     Json pod;
     Placement placement;
@@ -49,16 +49,16 @@ class Scheduler {
     Queue::Done done;
   };
 
-  // Every Pod without a node is to be looked at: something changed that may help it.
+  // Has every Pod without a node looked at: a change may help it.
   void MarkWaiting();
-  // A claim changed (`after` null: it is gone): its Pods look again, and others too when devices
-  // came free.
+  // A claim changed (`after` null: it is gone): its Pods are looked at again, and others too when
+  // devices became free.
   void OnClaim(const ObjectKey& key, const Json* after);
-  // Forgets what was assumed of the claim once `seen` has the real state.
+  // Drops the assumption about the claim once `seen` has the real state.
   void SettleAssumed(const ObjectKey& key, const Json* seen);
-  // Decides, and begins to write what was decided; or says in the Pod's status why not.
+  // Decides, and begins to write the decision; or writes the reason into the Pod's status.
   void LookAt(const ObjectKey& key, Queue::Done done);
-  // A claim of the Pod was written and is not seen yet: the watch brings the next look.
+  // A claim of the Pod was written and is not seen yet: the watch causes the next look.
   bool AwaitsOwnWrites(const Json& pod) const;
   PlacementFacts Facts();
   bool InUse(const DeviceId& device) const;
@@ -70,24 +70,24 @@ class Scheduler {
   void WriteClaim(ClaimPlacement& claim);
   void WriteClaimStatus(Json claim, const Json& allocation);
   void OnClaimStatus(const ObjectKey& key, const StatusOr<Json>& answer);
-  // What an extended resource needs: its claim, then the mapping in the Pod's status.
+  // For an extended resource: creates its claim, then writes the mapping to the Pod's status.
   void MakeClaim(ExtendedPlacement& extended);
   void WriteMappings(const ExtendedPlacement& extended);
   void Bind();
-  // Ends job_. A Pod or claim that is gone needs no more.
+  // Ends job_. A Pod or claim that is gone needs nothing more.
   void End(const Status& status);
 
-  // Takes back a claim that only `pod` holds, so that the Pod can go to another node; one that was
-  // made for its extended resources goes, once it holds nothing.
+  // Frees a claim that only `pod` holds, so that the Pod can go to another node; a claim for its
+  // extended resources is deleted once it holds no devices.
   bool ReleaseOne(const Json& pod, const Queue::Done& done);
-  // Writes the condition PodScheduled=False and an Event, unless the Pod says this already.
+  // Writes the condition PodScheduled=False and an Event, unless the Pod already shows this.
   void Refuse(const Json& pod, const Status& why, Queue::Done done);
 
   Loop& loop_;
   ClusterView& view_;
   EventRecorder events_;
   ApiCalls calls_;
-  std::optional<DeviceInventory> inventory_;  // empty: slices or rules changed since
+  std::optional<DeviceInventory> inventory_;  // empty: slices or rules have changed since
   std::map<ObjectKey, Assumed> assumed_;
   std::optional<Job> job_;
   Queue queue_;

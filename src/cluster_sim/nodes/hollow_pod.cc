@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kSignalBase = 128;  // a shell's exit code of a process ended by signal N is 128 + N
 
-// One per start, as a runtime gives them: what watches restarts sees it change.
+// One for each start, as a runtime makes them: watchers of restarts see it change.
 Json ContainerId(const Json& pod, const Json& container, std::int64_t restarts) {
   return fmt::format("hollow://{}/{}/{}", api_sim::UidOf(pod), container["name"].AsString(),
                      restarts);
@@ -28,7 +28,7 @@ Json TerminatedState(const Json& started, const Json& id, int exit_code, const s
   return Json::MakeObject({{"terminated", std::move(end)}});
 }
 
-// The status of a container at its first start; one that does not run has ended with 0.
+// A container's status at its first start; one that does not run has ended with 0.
 Json FreshStatus(const Json& pod, const Json& container, bool runs, const std::string& now) {
   const Json id = ContainerId(pod, container, 0);
   return Json::MakeObject({{"name", container["name"]},
@@ -41,7 +41,7 @@ Json FreshStatus(const Json& pod, const Json& container, bool runs, const std::s
                            {"state", runs ? RunningState(now) : TerminatedState(now, id, 0, now)}});
 }
 
-// The time of transition stays as long as the status does, as clients measure by it.
+// The transition time stays as long as the status does; clients measure by it.
 Json Condition(const Json& pod, const char* type, bool holds, const char* reason,
                const std::string& now) {
   const Json& before = api_sim::FindCondition(pod["status"]["conditions"], type);
@@ -52,12 +52,12 @@ Json Condition(const Json& pod, const char* type, bool holds, const char* reason
        {"lastProbeTime", nullptr},
        {"lastTransitionTime",
         before["status"].AsString() == status ? before["lastTransitionTime"] : Json(now)}});
-  // A null takes an earlier reason away, for the patch merges.
+  // A null removes an earlier reason, since the patch merges.
   condition["reason"] = holds ? Json() : Json(reason);
   return condition;
 }
 
-// Those that a kubelet owns; a strategic merge leaves other types alone.
+// The conditions of a kubelet; a strategic merge leaves other types alone.
 Json Conditions(const Json& pod, bool ready, const char* reason, const std::string& now) {
   return Json::MakeArray({Condition(pod, "PodReadyToStartContainers", true, "", now),
                           Condition(pod, "Initialized", true, "", now),
@@ -66,7 +66,7 @@ Json Conditions(const Json& pod, bool ready, const char* reason, const std::stri
                           Condition(pod, "PodScheduled", true, "", now)});
 }
 
-// The uid keeps a status from landing on the next Pod of the same name.
+// The uid protects a later Pod of the same name.
 Json StatusPatch(const Json& pod, Json status) {
   return Json::MakeObject({{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(pod)}})},
                            {"status", std::move(status)}});
@@ -147,7 +147,7 @@ StatusOr<Json> CrashPatch(const Json& pod, const std::string& container, int exi
   const char* reason = any_runs ? "ContainersNotReady" : failed ? "PodFailed" : "PodCompleted";
   if (!all_run) status["conditions"] = Conditions(pod, false, reason, at);
   Json patch = StatusPatch(pod, std::move(status));
-  // Restarts are counted on from what was read, so it must still be what is there.
+  // Restarts are counted on from the version that was read, so the patch requires that version.
   patch["metadata"]["resourceVersion"] = pod["metadata"]["resourceVersion"];
   return patch;
 }

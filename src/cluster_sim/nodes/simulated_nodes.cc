@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSimulatedLabel = "galen.dev/simulated";
 
-// 10.64.0.0/16 for nodes and 10.128.0.0/9 for Pods: never routed, only shown.
+// 10.64.0.0/16 for nodes and 10.128.0.0/9 for Pods: only shown, never routed.
 std::string NodeAddress(std::size_t index) {
   return fmt::format("10.64.{}.{}", index / 250 % 250, index % 250 + 1);
 }
@@ -99,7 +99,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
       }) {
   view_.OnSynced([this] {
     for (const auto& [name, node] : nodes_) node_queue_.MarkDirty(name);
-    // Those of an earlier life that was kept and had other nodes.
+    // Nodes of an earlier run, whose stored state had others.
     for (const auto& [key, node] : view_.nodes.objects()) {
       if (IsSimulated(node)) node_queue_.MarkDirty(key.name);
     }
@@ -109,7 +109,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
     if (nodes_.contains(key.name)) node_queue_.MarkDirty(key.name);
   });
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
-    // The last event of a Pod: forget what was kept for it.
+    // The last event of a Pod: drops its data.
     if (before != nullptr && after == nullptr) {
       unprepared_.erase(api_sim::UidOf(*before));
       crashes_.erase(key);
@@ -117,7 +117,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
     if (after != nullptr && Runs(*after)) pod_queue_.MarkDirty(key);
   });
   view_.claims.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
-    // A claim that was allocated or reserved is what its Pod's start waits for.
+    // A Pod's start waits for its claims to be allocated and reserved.
     for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
       pod_queue_.MarkDirty(pod);
     }
@@ -162,7 +162,7 @@ bool SimulatedNodes::Runs(const Json& pod) const {
 void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
   if (!view_.synced()) return done(OkStatus());
   const auto answer = [done](const StatusOr<Json>& result) {
-    // Two looks, or an earlier life, made it first: the watch brings it.
+    // Another look, or an earlier run, created it first: the watch shows it.
     const bool there = result.status().code() == Code::kAlreadyExists;
     done(there ? OkStatus() : result.status());
   };
@@ -173,7 +173,7 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
   if (node == nullptr) {
     return calls_.Do(kube::Create(kube::kNodes, "", NodeObject(wanted.options)), answer);
   }
-  // Readiness is all that is kept up to date; a status that says it was written whole.
+  // Only readiness is kept up to date; a status with readiness was written completely.
   const Json& before = api_sim::FindCondition((*node)["status"]["conditions"], "Ready");
   if (before["status"].AsString() == (wanted.ready ? "True" : "False")) return done(OkStatus());
   const Json ready = ReadyCondition(before, wanted.ready, FormatRfc3339(loop_.WallNow()));
@@ -200,7 +200,7 @@ void SimulatedNodes::LookAtPod(const ObjectKey& key, PodQueue::Done done) {
     crashes_.erase(key);
     return done(OkStatus());
   }
-  // Ending comes first, so that a Pod that is deleted while it starts is not started.
+  // Deletion first, so that a Pod that is deleted while it starts is not started.
   if (api_sim::IsBeingDeleted(*pod) || api_sim::IsPodDone(*pod))
     return StopPod(*pod, std::move(done));
   if (IsStarted(*pod)) {
@@ -235,19 +235,20 @@ void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
 
 void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
   crashes_.erase(api_sim::KeyOf(pod));
-  // For every Pod that ends, whether this process prepared its claims, an earlier one, or none.
+  // For every Pod that ends, whether its claims were prepared by this process, by an earlier one,
+  // or not at all.
   if (!unprepared_.contains(api_sim::UidOf(pod))) {
     return preparation_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
       unprepared_.insert(api_sim::UidOf(pod));
-      // Again from the top, now with nothing prepared: the deletion is next.
+      // Again from the top, now without prepared claims: the deletion follows.
       StopPod(pod, done);
     });
   }
-  // Done by itself: its object stays for people to read.
+  // It ended by itself: the object stays for people to read.
   if (!api_sim::IsBeingDeleted(pod)) return done(OkStatus());
   const ObjectKey key = api_sim::KeyOf(pod);
-  // What a kubelet says when all containers ended: no more grace, let it go.
+  // As a kubelet does when all containers ended: grace period 0, so that the Pod is removed.
   calls_.Do(kube::Delete(kube::kPods, key.ns, key.name,
                          {.grace_seconds = 0, .uid = api_sim::UidOf(pod), .resource_version = ""}),
             [done = std::move(done)](const StatusOr<Json>& answer) {

@@ -1,8 +1,7 @@
-// Hollow kubelets: nodes that run nothing and report that they run what was bound to them. For
-// demos and scale runs. All simulated nodes of a process in one part, because they share one view:
-// a node costs a map entry, not a watch. Nodes keep no heartbeat and no Lease: one is Ready until
-// SetReady() says otherwise, and Unknown in a later life that does not simulate it. Belongs to the
-// loop.
+// Hollow kubelets: nodes that run nothing, but report their Pods as running. For demos and scale
+// tests. One object for all simulated nodes of a process, since they share one view: a node costs a
+// map entry, not a watch. Nodes have no heartbeat and no Lease: a node is Ready until SetReady()
+// changes that, and Unknown in a later run that does not simulate it. Belongs to the loop.
 #pragma once
 
 #include <functional>
@@ -21,36 +20,36 @@
 
 namespace galen::cluster_sim {
 
-// ---- What a kubelet would write into the status of a Pod whose containers only pretend to run.
-// Pure: each function gives a strategic merge patch of the Pod's status subresource, which names
-// the Pod's uid and leaves conditions of others alone.
+// ---- A kubelet's status writes for a Pod whose containers are only simulated. Pure: each function
+// gives a strategic merge patch of the Pod's status subresource, which names the Pod's uid and
+// leaves conditions of others alone.
 
-// Where and when the Pod runs. Addresses are shown and never dialled.
+// Where and when the Pod runs. Addresses are only shown, never dialled.
 struct HollowPlace {
   std::string host_ip;
   std::string pod_ip;
   WallTime now{};
 };
 
-// Every container runs: init containers are through, sidecars and main ones are ready. `pod` is as
-// the API has it; restarts begin at 0, so use it for a Pod that has not run yet.
+// Every container runs: init containers have succeeded, sidecars and main ones are ready. `pod` is
+// the API's object; restarts begin at 0, so this is for a Pod that has not run yet.
 Json RunningPatch(const Json& pod, const HollowPlace& place);
 
-// `container` of spec.containers ended with `exit_code` at `now`; it runs again where
-// spec.restartPolicy says so, at once and without a kubelet's backoff, and the Pod is Succeeded or
-// Failed where nothing runs any more. Exit codes above 128 count as signals. NotFound: it does not
-// run. The patch holds for the version of `pod` only, else 409.
+// `container` of spec.containers ended with `exit_code` at `now`; it restarts if spec.restartPolicy
+// says so, at once and without a kubelet's backoff; the Pod is Succeeded or Failed when no
+// container runs any more. Exit codes above 128 count as signals. NotFound: it does not run. The
+// patch holds for the version of `pod` only, else 409.
 StatusOr<Json> CrashPatch(const Json& pod, const std::string& container, int exit_code,
                           WallTime now);
 
-// What happens to a Pod's claims on its node before its containers start and after they ended: a
-// driver's NodePrepareResources and NodeUnprepareResources.
+// Prepares a Pod's claims on its node before its containers start, and unprepares them after they
+// ended, like a driver's NodePrepareResources and NodeUnprepareResources.
 class PodPreparation {
  public:
   virtual ~PodPreparation() = default;
-  // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
-  // repeated after a failure or a restart and must not mind; Unprepare comes for every Pod that
-  // ends on its node, also for one whose claims were never prepared.
+  // `pod` is the API's object and exists during the call. `done` is called once, now or later. Both
+  // may be repeated after a failure or a restart; Unprepare is called for every Pod that ends on
+  // its node, also if its claims were never prepared.
   virtual void Prepare(const Json& pod, std::function<void(const Status&)> done) = 0;
   virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
 };
@@ -64,38 +63,39 @@ class NoPreparation final : public PodPreparation {
   }
 };
 
-// One node as it is to appear.
+// A node to simulate.
 struct SimulatedNodeOptions {
   std::string name;
-  // Added to hostname, os and galen.dev/simulated; replace those of the same name.
+  // Added to hostname, os and galen.dev/simulated; a label of the same name replaces those.
   std::map<std::string, std::string> labels = {};
-  // Our agent in the manager role runs its Pods. Only the Node object is kept.
+  // galen-agent in the manager role runs its Pods. Only the Node object is simulated.
   bool is_virtual = false;
-  // What the node says it can take; the kubelet's default of maxPods.
+  // The node's capacity of Pods; the kubelet's default of maxPods.
   int pods_max = 110;
 };
 
 class SimulatedNodes {
  public:
-  // Listens to the view; construct it before view.Start(). Acts once the view is synced. What is
-  // lent outlives this.
+  // Listens to the view; construct it before view.Start(). Acts once the view is synced. The
+  // arguments outlive this.
   SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
                  PodPreparation& preparation);
 
-  // Makes the Node object, now or once the view is synced; before or after view.Start().
-  // AlreadyExists, InvalidArgument for a name that Kubernetes would not take, ResourceExhausted
-  // past kNodesMax. A Node of this name that the API keeps from earlier is taken over.
+  // Creates the Node object, now or once the view is synced; before or after view.Start().
+  // AlreadyExists, InvalidArgument for a name that Kubernetes would refuse, ResourceExhausted
+  // beyond kNodesMax. A stored Node of this name is taken over.
   Status Add(SimulatedNodeOptions options);
-  // Says that the node is (not) ready, in its Ready condition. Its Pods go on. NotFound when it is
-  // none of ours.
+  // Sets the node's Ready condition. Its Pods keep running. NotFound when this does not simulate
+  // it.
   Status SetReady(const std::string& node, bool ready);
-  // Ends a container, as if its program had; several orders for a Pod are carried out one by one.
-  // Waits for a Pod that has not started. Nothing happens when the container does not run by then.
+  // Ends a container, as if its program had ended; several orders for a Pod are carried out one by
+  // one. Waits for a Pod that has not started. Ignored if the container does not run then.
   void Crash(const ObjectKey& pod, const std::string& container, int exit_code);
 
   // More than Kubernetes itself supports (5,000). At the limit: ResourceExhausted.
   static constexpr std::size_t kNodesMax = 10'000;
-  // Pods of one node; more than any kubelet is set to, and a scale that these simulated ones bear.
+  // Pods of one node; more than any kubelet's setting, and as many as these simulated ones can
+  // handle.
   static constexpr int kPodsPerNodeMax = 4'096;
 
  private:
@@ -105,21 +105,21 @@ class SimulatedNodes {
   struct Node {
     SimulatedNodeOptions options;
     bool ready = true;
-    std::size_t index = 0;  // gives addresses
+    std::size_t index = 0;  // determines its addresses
   };
-  // A wish of Crash() that was not carried out yet.
+  // An order of Crash() that was not carried out yet.
   struct CrashOrder {
     std::string container;
     int exit_code = 0;
   };
 
-  // Whether the Pod is on a node of ours that pretends to run it.
+  // Whether the Pod is on a node that this simulates.
   bool Runs(const Json& pod) const;
   void LookAtNode(const std::string& name, NodeQueue::Done done);
   // `node`, null when it is gone, is no longer simulated: its Ready condition becomes Unknown.
   void AbandonNode(const std::string& name, const Json* node, const ApiCalls::Answer& answer);
   void LookAtPod(const ObjectKey& key, PodQueue::Done done);
-  // Every claim has its devices and is reserved for the Pod: what a kubelet checks before it starts
+  // Every claim has its devices and is reserved for the Pod: a kubelet checks this before it starts
   // anything.
   bool ClaimsAreReady(const Json& pod) const;
   void StartPod(const Json& pod, PodQueue::Done done);
@@ -134,7 +134,7 @@ class SimulatedNodes {
   ApiCalls calls_;
   std::map<std::string, Node> nodes_;
   std::map<ObjectKey, std::vector<CrashOrder>> crashes_;
-  std::set<std::string> unprepared_;  // uids of Pods that ended and are there still
+  std::set<std::string> unprepared_;  // uids of Pods that ended and still exist
   std::size_t last_pod_address_ = 0;
   NodeQueue node_queue_;
   PodQueue pod_queue_;

@@ -98,7 +98,7 @@ void ApiProbe::TakeVersion(const PlainAnswer& answer) {
     seen_.version = answer.status;
   }
   if (!seen_.version.ok()) NothingAsked(seen_, kubelet_, seen_.version.status());
-  // A server that refuses still sends its time.
+  // A refusal carries the server's time as well.
   if (!answer.date.empty()) {
     seen_.clock = ReadClock(answer.date, answer.asked, answer.answered);
   } else if (seen_.version.ok()) {
@@ -138,7 +138,8 @@ void ApiProbe::AskNodes() {
       });
 }
 
-// The kubelet's page by way of the API server, which may ask it when we may not.
+// Reads the kubelet's page through the API server, which may be allowed to ask it when doctor is
+// not.
 void ApiProbe::AskGates() {
   AskPlain("/metrics", ApiCall::Kind::kMetrics, [this](const PlainAnswer& answer) {
     seen_.gates = answer.status.ok() ? NotFound("the API server's /metrics names no gates")
@@ -152,7 +153,7 @@ void ApiProbe::AskGates() {
                return;
              }
              kubelet_.plugins = PluginsOf(answer.samples);
-             // Else what its configuration says stays.
+             // Otherwise the gates of its configuration stay.
              if (auto gates = GatesOf(answer.samples, "the kubelet's /metrics")) {
                kubelet_.gates = *gates;
              }
@@ -210,7 +211,7 @@ Subject ApiProbe::SubjectOfAgent() const {
 
 void ApiProbe::AskRights() {
   Subject subject = SubjectOfAgent();
-  // The agent itself may not ask about others, but everybody may about himself.
+  // The agent's account may not review others' rights, but everybody may review their own.
   subject.self = !user_.empty() && subject.user() == user_;
   seen_.access_of = subject.phrase();
   for (const Right& right : AgentRights()) {
@@ -272,7 +273,7 @@ void ApiProbe::Gather(const kube::Resource& resource, const std::string& field,
   AskAll(
       resource, field,
       [&into, read](const Json& item) {
-        // One that cannot be read is left out: it is not what this node is judged by.
+        // An object that cannot be decoded is skipped: this node does not depend on it.
         if (StatusOr<T> one = read(item); one.ok()) into->push_back(std::move(*one));
       },
       [&into](Status status) {
@@ -287,11 +288,11 @@ void ApiProbe::Fetch(net::HttpRequest request, Seen<T>& into, Read read) {
   });
 }
 
-// The last answer of a stage begins the next one.
+// The last answer of a stage begins the next stage.
 void ApiProbe::Finish() {
   if (--open_ > 0) return;
   if (++stage_ == 1 && seen_.version.ok()) {
-    ++open_;  // until all are asked
+    ++open_;  // counts as open until all requests are sent
     AskObjects();
     AskGates();
     return Finish();

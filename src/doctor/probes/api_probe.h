@@ -1,5 +1,5 @@
-// What the API server knows of this node: objects, gates, versions, rights. Reads only, all of it
-// side by side; belongs to its loop.
+// What the API server knows of this node: objects, gates, versions, rights. Only reads, with
+// requests in parallel; belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -21,16 +21,16 @@
 
 namespace galen::doctor {
 
-// The few lines of a Kubernetes component's /metrics that are of interest: feature gates and the
+// Reads the few relevant lines of a Kubernetes component's /metrics: feature gates and the
 // kubelet's plugins.
 MetricsReader ComponentMetrics();
-// kubernetes_feature_enabled; nullopt when the page has none, as of a version before 1.26.
+// From kubernetes_feature_enabled; nullopt when the page has none, as before 1.26.
 std::optional<Gates> GatesOf(const MetricSamples& samples, std::string source);
-// plugin_manager_total_plugins, by the registration socket.
+// From plugin_manager_total_plugins, by registration socket.
 std::map<std::string, PluginState> PluginsOf(const MetricSamples& samples);
 
-// What the API server's answers say, as observations. Pure; everything absent is empty, because
-// objects come from many versions.
+// Decoders of the API server's answers. Pure; everything absent is empty, because objects come from
+// many versions.
 StatusOr<KubernetesVersion> ReadVersion(const Json& version);  // of /version
 // `date` is the header of an answer that was asked for at `asked` and came at `answered`.
 // InvalidArgument when it is no date (RFC 9110, section 5.6.7).
@@ -39,7 +39,7 @@ std::set<std::string> ReadGroupVersions(const Json& group);  // of /apis/GROUP
 NodeSeen ReadNode(const Json& node);
 LeaseSeen ReadLease(const Json& lease);
 StatusOr<PodSeen> ReadPod(const Json& pod);
-// What its spec says of its place on the node: priority, requests, tolerations, grace.
+// Reads how the Pod is placed on the node: priority, requests, tolerations, grace period.
 void ReadPlace(const Json& spec, PodSeen& pod);
 DaemonSetSeen ReadDaemonSet(const Json& object);
 // `node` is this node's name.
@@ -49,28 +49,28 @@ NodeHealthSeen ReadNodeHealth(const Json& object);
 // Whether a SubjectAccessReview's answer allows it.
 bool ReadAllowed(const Json& review);
 
-// Claims whose devices all lie in pools of this node's slices are here, too: a claim that an older
-// scheduler allocated names no node.
+// Marks claims whose devices all lie in pools of this node's slices as local too: a claim that an
+// older scheduler allocated names no node.
 void MarkClaimsHere(std::vector<ClaimSeen>& claims, const std::vector<kube::ResourceSlice>& slices);
 // Pods that claims of this node are reserved for and that are not among its Pods; each once.
 std::vector<PodRef> FarPods(const std::vector<ClaimSeen>& claims, const std::vector<PodSeen>& pods);
 
-// What galen-agent must be allowed to do, as data, and the questions by which the API server says
-// whether somebody is (authorization.k8s.io/v1). Pure.
+// A right that galen-agent needs, and the review by which the API server says whether an account
+// has it (authorization.k8s.io/v1). Pure.
 struct Right {
   std::string verb, group, resource, subresource;
   bool manager_only = false;
 };
 std::string ToString(const Right& right);  // "patch pods/status"
 
-// A refusal by RBAC becomes "missing right: list pods", with the file that grants the right where
-// one of ours does; any other status stays as it is.
+// A refusal by RBAC becomes "missing right: list pods", with the deploy/ file that grants the
+// right, if there is one; any other status stays as it is.
 Status ExplainRefusal(Status status);
 
 // As deploy/galen.yaml and deploy/examples/manager.yaml give them; a test compares.
 const std::vector<Right>& AgentRights();
 
-// Whose rights are asked for: a service account's, or those of whoever asks.
+// Whose rights are reviewed: a service account's, or the caller's own.
 struct Subject {
   std::string ns, account;  // both "" = the asker, whoever that is
   bool self = false;        // the asker is this service account
@@ -80,9 +80,9 @@ struct Subject {
   std::string phrase() const;  // "service account galen-system/galen-agent"
 };
 
-// Who the asker is: a SelfSubjectReview, which everybody may make.
+// A SelfSubjectReview, which everybody may make, for the caller's name.
 net::HttpRequest WhoAmIRequest();
-// The user's name in its answer.
+// The user name in its answer.
 std::string ReadUser(const Json& review);
 
 // A SubjectAccessReview, or a SelfSubjectAccessReview for the asker, in all namespaces.
@@ -90,26 +90,27 @@ net::HttpRequest ReviewRequest(const Right& right, const Subject& subject);
 
 // The answer to an ApiCall.
 struct PlainAnswer {
-  Status status;  // OK for 200; else what the server or the way there said
+  Status status;  // OK for 200; else the server's or the connection's error
   std::string date;
   std::string body;       // of text; "" of metrics
-  MetricSamples samples;  // of metrics
+  MetricSamples samples;  // for metrics
   WallTime asked{}, answered{};
 };
 
-// One GET whose answer is read as it comes: headers, and metrics of which a few lines are wanted.
-// Asks when it is made; destroying it cancels.
+// One GET whose answer is streamed: headers, and metrics of which a few lines are kept. Sent when
+// it is made; destroying it cancels.
 class ApiCall final : private net::HttpResponseSink {
  public:
+  // How the answer is read.
   enum class Kind { kText, kMetrics };
-  // `done` runs once, later; the call is kept until then and not destroyed by it. loop and client
-  // are lent.
+  // `done` runs once, later; the call must exist until then, and `done` must not destroy it. loop
+  // and client are borrowed.
   ApiCall(Loop& loop, net::HttpClient& client, std::string path, Kind kind,
           std::function<void(PlainAnswer)> done);
 
   static constexpr Duration kWithin = std::chrono::seconds(20);
   static constexpr std::size_t kTextBytesMax = 1024 * 1024;
-  // An API server of a large cluster shows some tens of megabytes.
+  // An API server of a large cluster returns some tens of megabytes.
   static constexpr std::size_t kMetricsBytesMax = std::size_t{256} << 20;
 
  private:
@@ -132,26 +133,27 @@ class ApiCall final : private net::HttpResponseSink {
 // Which node is asked about, and whose rights.
 struct ApiProbeOptions {
   std::string node;
-  std::optional<Subject> agent;  // whose rights; nullopt: those of the agent's Pod, else our own
-  bool manager = false;          // the rights of that role, too
+  // whose rights; nullopt: those of the agent's Pod, else the caller's own
+  std::optional<Subject> agent;
+  bool manager = false;  // also that role's rights
 };
 
-// Everything that only the API server knows could not be looked at, for this reason.
+// Marks everything that only the API server knows as not looked at, for this reason.
 void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why);
 
-// One round of questions.
+// One round of requests.
 class ApiProbe {
  public:
-  // What is lent outlives the probe; `seen` and `kubelet` are filled in until `done`, which runs
+  // The arguments outlive the probe; `seen` and `kubelet` are filled in until `done`, which runs
   // once, on the loop.
   ApiProbe(Loop& loop, net::HttpClient& transport, ApiProbeOptions options, ApiSeen& seen,
            KubeletSeen& kubelet, std::function<void()> done);
 
-  // Asks for the version first: where that gets no answer, nothing else is asked for.
+  // Asks for the version first: without an answer, nothing else is asked for.
   void Start();
 
   static constexpr int kPage = 500;
-  // Objects of one kind; of larger clusters the checks that need all of them say Unknown.
+  // The most objects of one kind; in larger clusters the checks that need all of them are Unknown.
   static constexpr std::size_t kObjectsMax = 50'000;
   static constexpr std::size_t kFarPodsMax = 100;
   static constexpr std::size_t kDaemonSetsMax = 50;  // of one node; further ones are not asked for
@@ -162,16 +164,16 @@ class ApiProbe {
 
   void Ask(net::HttpRequest request, Take take);
   void AskPlain(const std::string& path, ApiCall::Kind kind, std::function<void(PlainAnswer)> take);
-  // Every object of a kind; `each` for each, then `end` with OK or what went wrong.
+  // Reads every object of a kind; calls `each` for each, then `end` with OK or the error.
   void AskAll(const kube::Resource& resource, const std::string& field, Each each,
               std::function<void(Status)> end);
   void AskPage(const kube::Resource& resource, kube::ListOptions page, std::size_t before,
                const Each& each, const std::function<void(Status)>& end);
-  // Every object of a kind, read by `read`, into `into`.
+  // Reads every object of a kind by `read` into `into`.
   template <typename T, typename Read>
   void Gather(const kube::Resource& resource, const std::string& field, Seen<std::vector<T>>& into,
               Read read);
-  // One object, read by `read`, into `into`.
+  // Reads one object by `read` into `into`.
   template <typename T, typename Read>
   void Fetch(net::HttpRequest request, Seen<T>& into, Read read);
 
@@ -195,7 +197,7 @@ class ApiProbe {
   KubeletSeen& kubelet_;
   const std::function<void()> done_;
   std::size_t open_ = 0;
-  int stage_ = 0;  // 0 version, 1 objects, 2 what follows from them
+  int stage_ = 0;  // 0 version, 1 objects, 2 what depends on them
   std::list<std::unique_ptr<net::HttpCall>> calls_;
   std::list<std::unique_ptr<ApiCall>> plain_calls_;
 };

@@ -22,7 +22,7 @@ std::optional<ConditionSeen> ReadyOf(const Json& object) {
   return std::nullopt;
 }
 
-// "Sat, 21 Nov 2026 22:17:02 GMT", the one form that servers send today.
+// "Sat, 21 Nov 2026 22:17:02 GMT", the only form that servers send today.
 StatusOr<WallTime> ReadDate(std::string_view date) {
   const auto month = date.size() == 29
                          ? std::find(kMonths.begin(), kMonths.end(), date.substr(8, 3))
@@ -71,7 +71,7 @@ StatusOr<KubernetesVersion> ReadVersion(const Json& version) {
 
 StatusOr<ClockSeen> ReadClock(std::string_view date, WallTime asked, WallTime answered) {
   ASSIGN_OR_RETURN(const WallTime whole, ReadDate(date));
-  // The header is cut to seconds: on average half of one is missing.
+  // The header has whole seconds, rounded down: half a second is missing on average.
   constexpr Duration kHalf = std::chrono::milliseconds(500);
   const Duration trip = answered - asked;
   return ClockSeen{.ahead = asked + trip / 2 - (whole + kHalf), .uncertainty = kHalf + trip / 2};

@@ -8,7 +8,7 @@
 namespace galen::doctor {
 namespace {
 
-// Why a runtime takes nothing of the file; "" when it takes it.
+// Why a runtime ignores the file; "" when it accepts it.
 std::string FaultOfSpec(const CdiSpec& spec) {
   if (!spec.unreadable.empty()) return spec.unreadable;
   if (spec.cdi_version.empty()) return "it has no cdiVersion";
@@ -48,7 +48,7 @@ StatusOr<std::vector<CdiFile>> ReadCdiFiles(FileSystem& files,
       if (read.size() >= kCdiFilesMax) return ResourceExhausted("more than {} files", kCdiFilesMax);
       const std::string path = directory + "/" + name;
       const StatusOr<std::string> text = files.Read(path);
-      if (text.status().code() == Code::kNotFound) continue;  // it went away meanwhile
+      if (text.status().code() == Code::kNotFound) continue;  // it was removed meanwhile
       if (!text.ok()) return text.status();
       read.push_back(ReadCdiFile(path, *text));
     }

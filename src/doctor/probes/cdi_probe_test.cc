@@ -51,7 +51,7 @@ TEST(CdiProbe, EachRuleThatIsBrokenIsNamedAndNothingOfTheFileCounts) {
       {with("v.com/gpu", R"([{"name": "a"}])"), "device a has no edits"},
       {with("v.com/gpu", R"([{"name": "a", "containerEdits": {"env": ["A=b"]}},
                              {"name": "a", "containerEdits": {"env": ["A=b"]}}])"),
-       "device a is there twice"},
+       "device a is listed twice"},
       {edits(R"({"env": ["A"]})"), "is not NAME=value"},
       {edits(R"({"deviceNodes": [{}]})"), "device node"},
       {edits(R"({"mounts": [{"hostPath": "/a"}]})"), "mount"},

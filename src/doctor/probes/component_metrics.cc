@@ -8,13 +8,13 @@ namespace {
 constexpr std::string_view kFeature = "kubernetes_feature_enabled";
 constexpr std::string_view kPlugins = "plugin_manager_total_plugins";
 
-// A label that was asked for; nullopt in a sample without it.
+// The value of a label; nullopt in a sample without it.
 std::optional<std::string> LabelOf(const MetricSample& sample, const std::string& name) {
   const auto it = sample.labels.find(name);
   return it == sample.labels.end() ? std::nullopt : std::optional<std::string>(it->second);
 }
 
-// Empty when the page shows none.
+// Empty when the page has none.
 std::vector<MetricSample> SeriesOf(const MetricSamples& samples, std::string_view metric) {
   const auto it = samples.find(metric);
   return it == samples.end() ? std::vector<MetricSample>() : it->second;

@@ -9,7 +9,7 @@
 namespace galen::doctor {
 namespace {
 
-// The agent's process, by the lock that it holds.
+// The file limit of the agent's process, found by the lock that it holds.
 StatusOr<std::optional<std::int64_t>> OpenFilesOfAgent(FileSystem& files, const std::string& proc,
                                                        const std::string& state_dir) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(state_dir + "/lock"));
@@ -17,7 +17,7 @@ StatusOr<std::optional<std::int64_t>> OpenFilesOfAgent(FileSystem& files, const 
   if (std::from_chars(text.data(), text.data() + text.size(), pid).ec != std::errc()) {
     return DataLoss("{}/lock holds no process id: start the agent again", state_dir);
   }
-  // The id may be of another process namespace, as of an agent in a Pod.
+  // The id may belong to another process namespace, as for an agent in a Pod.
   ASSIGN_OR_RETURN(const std::string line, files.Read(fmt::format("{}/{}/cmdline", proc, pid)));
   const std::string program = line.substr(0, line.find('\0'));
   if (program.substr(program.rfind('/') + 1) != "galen-agent") {
@@ -29,7 +29,7 @@ StatusOr<std::optional<std::int64_t>> OpenFilesOfAgent(FileSystem& files, const 
   return OpenFilesOf(files, proc, pid);
 }
 
-// The kubelet's root as the kubelet has it; what a Pod is given of it is another file system.
+// The kubelet's root as the kubelet sees it; the part that a Pod mounts is another file system.
 DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
   if (files.List(root + "/pods").status().code() != Code::kNotFound) {
     return LookAtDisk(root, "the kubelet");
@@ -43,7 +43,7 @@ constexpr char kRegistryDirectory[] = "/plugins_registry";
 
 // The drivers with a socket in the directory of device plugins: "gpu.example.com" for
 // gpu.example.com.sock. Empty where the directory cannot be read: a driver that offers its devices
-// there, and not in slices, is then reported like one that offers none.
+// only there is then reported as offering none.
 std::set<std::string> DevicePlugins(FileSystem& files, const std::string& directory) {
   constexpr std::string_view kEnd = ".sock";
   std::set<std::string> drivers;
@@ -55,8 +55,8 @@ std::set<std::string> DevicePlugins(FileSystem& files, const std::string& direct
   return drivers;
 }
 
-// The root of the drivers that the agent lists; "" when it lists none, or has that directory
-// mounted where we do not see it.
+// The kubelet root of the drivers that the agent lists; "" when it lists none, or when that
+// directory is not visible here.
 std::string RootByAgent(const AgentSeen& agent) {
   if (!agent.drivers.ok()) return "";
   for (const AgentDriver& driver : *agent.drivers) {
@@ -95,7 +95,7 @@ void Examination::OnAgent() {
   sockets_.Start();
 }
 
-// Only now is the node's name known, where the agent has to say it.
+// The node's name may come from the agent, so it is known only now.
 void Examination::OnSockets() {
   const Seen<AgentStatusSeen>& agent = seen_.agent.status;
   seen_.node = !options_.node.empty() ? options_.node
@@ -140,8 +140,8 @@ void Examination::LookAtHost() {
   }
 }
 
-// Where nobody named a root and there is none at the usual place, all that is missing is missing
-// for that one reason: it says what to do, and stands once before all checks that need it.
+// If no root was given and the usual one does not exist, every missing item has that one reason: it
+// says what to do, and is shown once for all checks that need it.
 void Examination::NameWhatToGive() {
   const bool named = !options_.kubelet_root.empty() || !options_.registry.empty();
   // A place that nobody named and where nobody is says nothing of the drivers: they may be below

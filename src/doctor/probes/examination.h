@@ -1,5 +1,5 @@
-// Looks at one node from beginning to end and writes down what it sees: files and limits, the
-// sockets of drivers and agent, then the API server. Changes nothing. Belongs to its loop.
+// Examines one node: files and limits, the sockets of drivers and agent, then the API server.
+// Changes nothing. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace galen::doctor {
 
-// What an examination stands on; all lent.
+// What an examination needs; all borrowed.
 struct Edges {
   Loop& loop;
   net::Dialer& dialer;
@@ -23,7 +23,7 @@ struct Edges {
   net::HttpClient* api = nullptr;  // nullptr: no cluster; ExaminationOptions::no_cluster says why
 };
 
-// Where everything is on this node; a default where people seldom say.
+// The node's paths and names, with defaults for those that people seldom give.
 struct ExaminationOptions {
   std::string node;          // "" = what the agent calls it, else `host_name`
   std::string host_name;     // of this machine
@@ -33,21 +33,21 @@ struct ExaminationOptions {
   std::string agent_socket = "/run/galen/agent.sock";
   std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
   std::optional<Subject> agent;  // see ApiProbeOptions
-  std::string server;            // the API server's address, for people
+  std::string server;            // the API server's address, for messages
   Status no_cluster;
-  Expectations expected;                // empty: nothing is
-  std::vector<CompatibilitySet> needs;  // of an image; empty: none is asked about
+  Expectations expected;                // empty: no expectations
+  std::vector<CompatibilitySet> needs;  // an image's needs; empty: no image was given
   KernelPlaces kernel;
   std::string fallback_root = "/var/lib/kubelet";  // where kubelets keep their files by default
 };
 
 class Examination {
  public:
-  // `done` runs once, on the loop; what it is given stays the examination's.
+  // `done` runs once, on the loop; the observations that it gets belong to the examination.
   Examination(const Edges& edges, ExaminationOptions options,
               std::function<void(const Observations&)> done);
 
-  // Blocks shortly for files; sockets and the API server are waited for on the loop.
+  // Blocks shortly for files; waits for sockets and the API server on the loop.
   void Start();
 
  private:
@@ -63,12 +63,12 @@ class Examination {
   const ExaminationOptions options_;
   const std::function<void(const Observations&)> done_;
   Observations seen_;
-  NodeProbe agent_;  // before the others: it knows where they are
+  NodeProbe agent_;  // before the others: it knows their paths
   NodeProbe sockets_;
   std::unique_ptr<ApiProbe> api_;
 };
 
-// Whether there was anything of a node to look at: its kubelet's root, its agent or its API server.
+// Whether there was any sign of a node: its kubelet's root, its agent or its API server.
 bool IsNode(const Observations& seen);
 
 }  // namespace galen::doctor

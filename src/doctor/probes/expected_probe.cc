@@ -22,7 +22,7 @@ StatusOr<std::map<std::string, std::set<std::string>>> PciDevices(FileSystem& fi
   return found;
 }
 
-// Paths below `root` that match `pattern`, whose stars stand within one name, in order.
+// Paths below `root` that match `pattern`, whose stars match within one name, in order.
 void FindFiles(FileSystem& files, const std::string& root, const std::string& before,
                const std::string& pattern, std::vector<std::string>& found) {
   const std::size_t end = std::min(pattern.find('/'), pattern.size());
@@ -47,7 +47,7 @@ void FindFiles(FileSystem& files, const std::string& root, const std::string& be
   }
 }
 
-// Without the newline and the spaces that sysfs puts around it.
+// Without the newline and spaces that sysfs adds.
 StatusOr<std::string> FirmwareIn(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(path));
   const std::size_t first = text.find_first_not_of(" \t\n");

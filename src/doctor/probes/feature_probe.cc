@@ -11,11 +11,11 @@
 namespace galen::doctor {
 namespace {
 
-// By "vendor_id" of /proc/cpuinfo: what NFD calls them.
+// NFD's names of processor makers, by "vendor_id" of /proc/cpuinfo.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kMakers = {
     {{"GenuineIntel", "Intel"}, {"AuthenticAMD", "AMD"}}};
 
-// Lines "name : value" of the first processor.
+// The value of a line "name : value" for the first processor.
 std::optional<std::string> CpuField(const std::string& cpuinfo, std::string_view name) {
   std::istringstream lines(cpuinfo);
   for (std::string line; std::getline(lines, line) && !line.empty();) {
@@ -27,7 +27,7 @@ std::optional<std::string> CpuField(const std::string& cpuinfo, std::string_view
   return std::nullopt;
 }
 
-// Nothing of a processor whose maker NFD calls by a name that is not known here.
+// Adds nothing for a processor whose maker's NFD name is not known here.
 void AddCpu(const std::string& cpuinfo, NodeFeatures& features) {
   const std::string vendor = CpuField(cpuinfo, "vendor_id").value_or("");
   for (const auto& [kernels, nfds] : kMakers) {

@@ -20,7 +20,7 @@ StatusOr<std::int64_t> ReadNumber(FileSystem& files, const std::string& path) {
   return value;
 }
 
-// The error's name decides which limit it is: inotify(7).
+// The error's name shows which limit was reached: inotify(7).
 Status TryInotify() {
   const Fd instance(::inotify_init1(IN_CLOEXEC));
   if (!instance) return ErrnoStatus(errno, "inotify_init");
@@ -50,7 +50,7 @@ StatusOr<CgroupSeen> LookAtCgroups(FileSystem& files, const KernelPlaces& places
     return seen;
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(places.cgroups));
-  // In version 1 each controller is a directory; "cpu,cpuacct" comes with links of its parts.
+  // In version 1 each controller is a directory; "cpu,cpuacct" has links for its parts.
   for (const std::string& name : names) {
     if (name.find(',') == std::string::npos && name != "unified") seen.controllers.insert(name);
   }

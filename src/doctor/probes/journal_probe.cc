@@ -42,10 +42,10 @@ StatusOr<JournalSeen> LookAtJournal(FileSystem& files, const std::string& direct
     if (name.find(".corrupt-") != std::string::npos) seen.quarantined.push_back(name);
     if (!history::ParseSegmentName(name)) continue;
     const StatusOr<std::string> bytes = files.Read(directory + "/" + name);
-    if (bytes.status().code() == Code::kNotFound) continue;  // rewritten meanwhile
+    if (bytes.status().code() == Code::kNotFound) continue;  // the agent has rewritten it meanwhile
     if (!bytes.ok()) return bytes.status();
     const history::SegmentContent content = history::ReadSegment(*bytes);
-    // A snapshot holds again what came before it, with the times that it had.
+    // A snapshot repeats the earlier records, with their times.
     if (content.kind == history::SegmentKind::kSnapshot) records.clear();
     for (const std::string& line : content.records) {
       if (StatusOr<history::Record> record = history::Decode(line); record.ok()) {

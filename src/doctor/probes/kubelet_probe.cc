@@ -50,7 +50,7 @@ std::vector<std::string> FlagValues(const std::vector<std::string>& arguments,
   return values;
 }
 
-// The program's name, or that of the part where one program is all of Kubernetes.
+// Whether it is the kubelet, also as a subcommand of a program that contains all of Kubernetes.
 bool IsKubelet(const std::vector<std::string>& arguments) {
   const auto named = [&](std::size_t i) {
     return arguments.size() > i && fs::path(arguments[i]).filename() == kKubelet;
@@ -75,7 +75,7 @@ bool IsNamed(const KubeletProcess& process, const std::string& node) {
   return std::find(names.begin(), names.end(), node) != names.end();
 }
 
-// Whether a process sees the files that we see; false, too, when we may not know.
+// Whether a process sees the same files as we do; also false when we may not look.
 bool SharesFiles(const std::string& proc, std::int64_t pid) {
   std::error_code ours_error, theirs_error;
   const fs::path ours = fs::read_symlink(proc + "/self/ns/mnt", ours_error);
@@ -83,14 +83,14 @@ bool SharesFiles(const std::string& proc, std::int64_t pid) {
   return !ours_error && !theirs_error && ours == theirs;
 }
 
-// Whether a process' directory is `root`, or holds the same registry: a Pod is given that part of
-// the root alone. proc(5): PID/root is the process' view of the files, its own mounts included.
+// Whether a process's directory is `root`, or holds the same registry: a Pod mounts only that part
+// of the root. proc(5): PID/root is the process' view of the files, its own mounts included.
 bool IsRootOf(const KubeletProcess& process, const std::string& proc, const std::string& root) {
   const std::vector<std::string> named = FlagValues(process.arguments, "--root-dir");
   const std::string theirs = named.empty() ? kDefaultRoot : named.back();
   const std::string view = fmt::format("{}/{}/root/", proc, process.pid);
   std::error_code error;
-  // Only root, and the process' own user, may look there.
+  // Only root and the process's own user may look there.
   if (!fs::exists(view, error) || error) {
     return fs::path(theirs + "/").lexically_normal() == fs::path(root + "/").lexically_normal();
   }
@@ -125,7 +125,7 @@ StatusOr<CheckpointedClaim> ReadPrepared(const Json& state) {
   return claim;
 }
 
-// The text inside a checkpoint, whose checksum (CRC-32, IEEE) must be right: checkpointmanager.
+// The text inside a checkpoint, if its checksum (CRC-32, IEEE) is right: checkpointmanager.
 StatusOr<Json> ReadCheckpoint(const std::string& text) {
   const StatusOr<Json> outer = Json::Parse(text);
   if (!outer.ok()) return DataLoss("{}", outer.status().message());
@@ -211,7 +211,8 @@ StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess
   } else if (!process.ok()) {
     return text.status();
   } else if (!named.empty()) {
-    // What the file sets is hidden: a gate that no flag names is not known, whatever its default.
+    // The file's settings cannot be read: a gate that no flag names is unknown, whatever its
+    // default.
     gates.complete = true;
     gates.source = fmt::format("the kubelet's command line ({})", text.status().message());
   }

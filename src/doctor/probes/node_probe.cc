@@ -83,14 +83,14 @@ std::vector<std::string> ReadHealthSources(const StatusOr<std::string>& answer) 
   return sources;
 }
 
-// By its letters: where a symlink leads is the kubelet's to find out.
+// Compares the texts only: following symlinks is the kubelet's task.
 bool IsBelow(const std::string& path, const std::string& root) {
   const fs::path place = fs::path(path).lexically_normal();
   const fs::path above = fs::path(root + "/").lexically_normal().parent_path();
   return std::mismatch(above.begin(), above.end(), place.begin(), place.end()).first == above.end();
 }
 
-// What went wrong, without the path that the dialer and the system name: a report names it once.
+// The error without the path that the dialer and the system add: a report shows it once.
 Status WithoutPath(const Status& status, const std::string& path) {
   std::string message = status.message();
   for (const std::string& prefix : {"dial unix:" + path + ": ", "connect to unix:" + path + ": "}) {
@@ -141,7 +141,7 @@ StatusOr<std::vector<RegistryEntry>> ListRegistry(const std::string& directory) 
   for (const fs::recursive_directory_iterator end; it != end; it.increment(error)) {
     if (error) return ErrnoStatus(error.value(), "list " + directory);
     const fs::file_status status = it->symlink_status(error);
-    if (error) continue;  // it went away meanwhile
+    if (error) continue;  // it was removed meanwhile
     const bool hidden = it->path().filename().string().starts_with('.');
     if (status.type() == fs::file_type::directory) {
       if (hidden || it.depth() >= kDepthMax) it.disable_recursion_pending();

@@ -1,4 +1,4 @@
-// What Pods and DaemonSets say of how they are placed and replaced.
+// Reads from Pods and DaemonSets how they are placed and replaced.
 #include <algorithm>
 #include <array>
 
@@ -7,8 +7,8 @@
 namespace galen::doctor {
 namespace {
 
-// Directories in which those show themselves that look after devices: a kubelet's registry of DRA
-// and CSI drivers, that of its device plugins, and Galen's of probes beside a vendor's driver.
+// A Pod that mounts one of these looks after devices: a kubelet's registry of DRA and CSI drivers,
+// its directory of device plugins, or Galen's of health sources.
 constexpr std::array<std::string_view, 3> kRegistries = {"/plugins_registry", "/device-plugins",
                                                          "/run/galen/health"};
 
@@ -22,7 +22,7 @@ bool MountsRegistry(const Json& spec) {
   return false;
 }
 
-// Limits stand for requests that are not given, as the API server sets them.
+// Limits count as requests when these are missing, as the API server sets them.
 bool Requests(const Json& container, const char* resource) {
   const Json& resources = container["resources"];
   return resources["requests"].Has(resource) || resources["limits"].Has(resource);

@@ -1,4 +1,4 @@
-// Processes of the machine, what its kernel says of waiting, and the parts of NVIDIA's driver.
+// Processes of the machine, the kernel's pressure information, and the parts of NVIDIA's driver.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace galen::doctor {
 namespace {
 
-// As their processes are called (proc(5), comm).
+// The names of the runtimes' processes (proc(5), comm).
 constexpr std::array<std::string_view, 3> kRuntimes = {"containerd", "crio", "dockerd"};
 
-// The second of boot, by the wall clock: "btime 1795000000" of proc(5)'s stat.
+// The time of the boot in seconds: "btime 1795000000" of proc(5)'s stat.
 StatusOr<std::int64_t> BootTime(FileSystem& files, const std::string& proc) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(proc + "/stat"));
   const std::size_t at = text.find("btime ");
@@ -54,7 +54,8 @@ StatusOr<WallTime> StartedAt(FileSystem& files, const std::string& proc, std::in
   const std::string path = fmt::format("{}/{}/stat", proc, pid);
   ASSIGN_OR_RETURN(const std::string text, files.Read(path));
   ASSIGN_OR_RETURN(const std::int64_t boot, BootTime(files, proc));
-  // The second field is a name that may hold anything; the 22nd is the start, in ticks since boot.
+  // The second field is a name that may contain anything; the 22nd is the start time, in ticks
+  // since boot.
   std::istringstream words(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
   std::string skipped;
   for (int field = 3; field < 22; ++field) words >> skipped;

@@ -117,7 +117,7 @@ net::HttpRequest ReviewRequest(const Right& right, const Subject& subject) {
   const bool self = subject.asks_for_itself();
   const kube::Resource& kind = self ? kSelfReviews : kReviews;
   if (!self) {
-    // Which groups every service account is in: kubernetes.io/docs/reference/access-authn-authz/
+    // Every service account is in these groups: kubernetes.io/docs/reference/access-authn-authz/
     // service-accounts-admin.
     spec["user"] = subject.user();
     spec["groups"] = Json::MakeArray(

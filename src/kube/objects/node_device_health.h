@@ -124,8 +124,8 @@ inline constexpr std::size_t kDeadlineRuleBytesMax = 320;  // a pool's name has 
 
 HealthSummary Summarize(const std::vector<DeviceHealth>& devices);
 
-// Worst first, then by name, and cut to the bounds above. A driver that is there twice, as during a
-// rolling update, has one row: of the instance that connected last.
+// Worst first, then by name, and cut to the bounds above. A driver that is listed twice, as during
+// a rolling update, has one row: of the instance that connected last.
 void SortAndBound(NodeDeviceHealth& health);
 
 // Whether `after` has nothing new for a reader of `before`, so that it need not be written.

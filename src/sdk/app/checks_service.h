@@ -1,5 +1,5 @@
-// The service galen.checks.v1.Checks on a driver's socket: `galen get checks` shows by it what
-// commands say of devices, and what they cost.
+// The service galen.checks.v1.Checks on a driver's socket: `galen get checks` reads from it what
+// the checks' commands found on devices, and what they cost.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ struct CheckReport {
   std::string state;   // "waiting", "running", "hanging" or "off"
   std::string result;  // "ok", "problem", "unknown", or "" before the first run has ended
   std::string says;
-  Duration every{}, interval{};  // as it is meant to run, and as it runs now
+  Duration every{}, interval{};  // the configured interval, and the present one
   std::optional<WallTime> last_run;
   Duration took{}, cpu{};  // of the last run
   std::uint64_t runs = 0;
   Duration cpu_of_all{};
 };
 
-// Who makes checks. Called on the driver's loop.
+// Runs the checks. Called on the driver's loop.
 class CheckSource {
  public:
   virtual ~CheckSource() = default;
   virtual std::vector<CheckReport> Checks() const = 0;
-  // What of the rules is not in force, or watches nothing, a sentence each.
+  // Which rules are not in force or match nothing, a sentence each.
   virtual std::vector<std::string> Troubles() const { return {}; }
 };
 
-// `source` is lent and outlives the dispatcher.
+// `source` is borrowed and outlives the dispatcher.
 void ServeChecks(rpc::Dispatcher& dispatcher, const CheckSource& source);
 
 }  // namespace galen::sdk

@@ -13,7 +13,7 @@ namespace {
 namespace dra_v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
-// The two versions differ in their types and in share_id, which v1beta1 has no field for.
+// The two versions differ in their types and in share_id, which v1beta1 lacks.
 struct V1 {
   static constexpr char kService[] = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/";
   using Claim = dra_v1::Claim;
@@ -33,7 +33,7 @@ struct V1Beta1 {
   static void SetShareId(v1beta1::Device&, const std::string&) {}
 };
 
-// Gathers the claims' results, answers when the last is in, and is gone then.
+// Gathers the claims' results, answers when the last one is in, and then removes itself.
 template <typename Response>
 class Gathering final : public DraCall {
  public:
@@ -48,10 +48,10 @@ class Gathering final : public DraCall {
 
   // The answer for the claim of this UID.
   auto& Entry(const std::string& uid) { return (*response_.mutable_claims())[uid]; }
-  // A claim is done with; may destroy this.
+  // Counts a finished claim; may destroy this.
   void Count() {
     if (--waiting_ > 0) return;
-    // Out of the list first: what the reply calls may be the end of whoever keeps it.
+    // Removed from the list first: the reply's callback may destroy the list's owner.
     const std::unique_ptr<DraCall> own = std::move(*place_);
     calls_.erase(place_);
     reply_(std::move(response_));
@@ -92,7 +92,7 @@ void Prepare(ClaimPreparer& preparer, DraCalls& calls,
              rpc::TypedReply<typename Version::PrepareResponse> reply) {
   using Response = typename Version::PrepareResponse;
   if (request.claims_size() > kClaimsPerRequestMax) return reply(TooMany(request.claims_size()));
-  // Nobody would count down to the answer.
+  // Without claims no result would trigger the answer.
   if (request.claims_size() == 0) return reply(Response());
   auto& call = Gathering<Response>::Begin(calls, request.claims_size(), std::move(reply));
   for (const auto& claim : request.claims()) {

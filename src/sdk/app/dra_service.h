@@ -1,6 +1,6 @@
 // The kubelet's DRA service, v1 and v1beta1, over a ClaimPreparer: every claim asked for gets an
-// entry in the answer, and one claim's error is its own, with the message that the Pod will show.
-// Belongs to its loop.
+// entry in the answer, and an error stays in its claim's entry, with the message that the Pod will
+// show. Belongs to its loop.
 #pragma once
 
 #include <list>
@@ -16,8 +16,8 @@ namespace galen::sdk {
 inline constexpr std::string_view kDraV1 = "v1.DRAPlugin";
 inline constexpr std::string_view kDraV1Beta1 = "v1beta1.DRAPlugin";
 
-// Claims in one request; past it: InvalidArgument. The kubelet sends those of one Pod, of which few
-// have more than a handful.
+// The most claims in one request; beyond it: InvalidArgument. The kubelet sends those of one Pod,
+// which seldom has more than a handful.
 inline constexpr int kClaimsPerRequestMax = 512;
 
 // A call that waits for its claims.
@@ -27,9 +27,9 @@ class DraCall {
 };
 using DraCalls = std::list<std::unique_ptr<DraCall>>;
 
-// Adds NodePrepareResources and NodeUnprepareResources of both versions. What is lent outlives the
-// dispatcher's use, and `calls`, which has those under way, the preparer too. A call is answered
-// when the last of its claims is; the kubelet gives it 45 s.
+// Adds NodePrepareResources and NodeUnprepareResources of both versions. The arguments outlive the
+// dispatcher's use; `calls`, which holds the calls under way, outlives the preparer too. A call is
+// answered when the last of its claims is; the kubelet gives it 45 s.
 void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer, DraCalls& calls);
 
 }  // namespace galen::sdk

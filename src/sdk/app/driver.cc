@@ -23,7 +23,7 @@
 namespace galen {
 namespace {
 
-// What a program raises need not be an exception, and then says nothing of itself.
+// The author's code may raise a value that is no exception and has no text.
 constexpr char kThrewNoException[] = "the driver's code threw something that is no std::exception";
 
 LogLevel LevelOf(const Driver::Options& options) {
@@ -31,7 +31,7 @@ LogLevel LevelOf(const Driver::Options& options) {
   return level.ok() ? *level : LogLevel::kInfo;
 }
 
-// What the author's code throws is that claim's or device's trouble, not the driver's end.
+// An exception in the author's code fails that claim or device, not the driver.
 template <typename Answer, typename Subject>
 std::function<Answer(const Subject&)> Guard(std::function<Answer(const Subject&)> handler) {
   if (!handler) return nullptr;
@@ -50,7 +50,7 @@ std::function<Answer(const Subject&)> Guard(std::function<Answer(const Subject&)
 
 // All parts live on the loop's thread; other threads only post to it.
 struct Driver::Impl {
-  // A constructor cannot fail: without a loop Run says why and returns.
+  // A constructor cannot fail: without a loop, Run reports the error and returns.
   explicit Impl(Options options_in)
       : options(std::move(options_in)),
         log(LevelOf(options), [this] { return WallNow(); }, StderrSink()) {
@@ -66,7 +66,7 @@ struct Driver::Impl {
 
   WallTime WallNow() const { return loop ? loop->WallNow() : WallTime{}; }
   StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
-  // Everything that can be wrong before anything is started.
+  // Checks everything that can be wrong before anything is started.
   Status Prepare();
   Status PrepareDriver();
   Status PrepareHealthSource();
@@ -74,15 +74,15 @@ struct Driver::Impl {
   Status StartMetrics();
   void BeginStop();
   sdk::DriverApp::Handlers TakeHandlers();
-  // Gives the inventory that waits, if one does, and puts another in its place. On any thread.
+  // Takes the waiting inventory, if there is one, and puts another in its place. On any thread.
   std::unique_ptr<Inventory> TakeNewest(std::unique_ptr<Inventory> next) {
     return std::unique_ptr<Inventory>(newest.exchange(next.release()));
   }
-  // Publishes the inventory that waits.
+  // Publishes the waiting inventory.
   void PublishNewest();
 
   const Options options;
-  std::unique_ptr<EpollLoop> loop;  // before the parts that use it, so that it goes last
+  std::unique_ptr<EpollLoop> loop;  // first, since the parts use it and it must be destroyed last
   Log log;
   Metrics metrics;
   Random random{Random::Seed()};
@@ -104,7 +104,7 @@ struct Driver::Impl {
   bool stopping = false;
   bool publishes_none = false;
   std::atomic<bool> inventory_faulty = false;
-  std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
+  std::atomic<std::thread::id> runs_on{};  // the thread that runs Run
   // Publish may be called by any thread. Were each inventory posted to the loop, a thread that
   // publishes faster than the loop runs would fill the memory. Owned; exchanged whole.
   std::atomic<Inventory*> newest = nullptr;
@@ -117,7 +117,7 @@ StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
   return kube::Transport::Create(*loop, log, *dialer, files, *exec, std::move(config));
 }
 
-// The author's code behind guards: nothing that it throws gets into the loop.
+// The author's handlers, wrapped so that no exception reaches the loop.
 sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
   sdk::DriverApp::Handlers taken = std::move(handlers);
   taken.prepare = Guard(std::move(taken.prepare));
@@ -128,7 +128,7 @@ sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
     try {
       report(writer);
     } catch (const std::exception& e) {
-      // What was not said any more is Unknown.
+      // Devices that were not reported before the exception become Unknown.
       log.Error("the health probe threw an exception", {{"error", e.what()}});
     } catch (...) {
       log.Error("the health probe threw an exception", {{"error", kThrewNoException}});
@@ -139,7 +139,7 @@ sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
 
 Status Driver::Impl::Prepare() {
   if (!loop) return Internal("the event loop could not be made, see above");
-  // A driver that starts without its devices would take them from the scheduler.
+  // A driver that starts without its devices would withdraw them from the scheduler.
   if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
   RETURN_IF_ERROR(health_sources.empty() ? PrepareDriver() : PrepareHealthSource());
   if (checks != nullptr) sdk::ServeChecks(app->methods(), *checks);
@@ -181,13 +181,13 @@ Status Driver::Impl::StartMetrics() {
   metrics_page.AddCheck("driver", [this] { return app->WhyNotReady(); });
   ASSIGN_OR_RETURN(net::ServerOptions server, net::AdminServerOptions(options.metrics_address));
   ASSIGN_OR_RETURN(metrics_server, net::Server::Start(*loop, log, std::move(server), metrics_page));
-  // With the port that was given, if port 0 was asked for.
+  // With the real port, if port 0 was asked for.
   log.Info("metrics are served", {{"address", metrics_server->address()}});
   return OkStatus();
 }
 
 Status Driver::Impl::StartAll() {
-  // First: whoever waits for readiness sees from the beginning why not.
+  // First: a client that waits for readiness sees the reason from the beginning.
   RETURN_IF_ERROR(StartMetrics());
   RETURN_IF_ERROR(app->Start());
   log.Info("driver is running",
@@ -196,7 +196,7 @@ Status Driver::Impl::StartAll() {
 }
 
 void Driver::Impl::BeginStop() {
-  // A second signal is not waited for here: SignalWatch ends the process at once.
+  // A second signal needs no handling here: SignalWatch ends the process at once.
   if (std::exchange(stopping, true) || !app) return;
   app->Stop([this] { loop->Stop(); });
 }
@@ -207,7 +207,7 @@ void Driver::Impl::PublishNewest() {
   if (const Status status = app->Publish(*inventory); !status.ok()) {
     log.Error("the inventory cannot be published", {{"error", status.message()}});
   }
-  // A driver that finds no hardware runs as well as any; only its log can say why nothing is there.
+  // A driver without hardware runs normally; only its log can say that nothing is there.
   const bool empty = inventory->empty();
   if (empty && !publishes_none) {
     log.Warning(health_sources.empty()
@@ -224,15 +224,15 @@ Driver::~Driver() = default;
 std::optional<Failure> Driver::Publish(Inventory inventory) {
   if (const Status status = sdk::ValidateInventory(inventory); !status.ok()) {
     impl_->log.Error("the inventory cannot be published", {{"error", status.message()}});
-    // Checked on the caller's thread, which can still do something about it.
+    // Checked on the caller's thread, so that the caller gets the error.
     impl_->inventory_faulty = true;
     return Failure{status.message()};
   }
   impl_->inventory_faulty = false;
   if (!impl_->loop) return Failure{"the event loop could not be made, see the log"};
-  // The one that it takes the place of is dropped.
+  // The waiting inventory that it replaces is dropped.
   impl_->TakeNewest(std::make_unique<Inventory>(std::move(inventory)));
-  // From a handler at once: what the handler reports next may be of devices that are new.
+  // At once when called from a handler: its next report may be about new devices.
   if (impl_->runs_on == std::this_thread::get_id()) {
     impl_->PublishNewest();
   } else {
@@ -279,7 +279,7 @@ int Driver::Run() {
     // Without signals (no descriptor is left) the driver still runs; Stop ends it.
     if (signals.ok()) impl.signals = std::move(*signals);
   }
-  // Behind what was published before, so that nothing half is ever seen.
+  // Queued behind inventories that were published before, so that Start sees them.
   impl.loop->Post([&impl] {
     if (impl.stopping) return;
     const Status status = impl.StartAll();
@@ -291,7 +291,8 @@ int Driver::Run() {
   impl.runs_on = std::this_thread::get_id();
   impl.loop->Run();
   impl.runs_on = std::thread::id();
-  // What listens goes before what it calls; the rest goes with the Impl, the loop last.
+  // Listeners are destroyed before the parts that they call; the rest goes with the Impl, the loop
+  // last.
   impl.signals.reset();
   impl.metrics_server.reset();
   impl.app.reset();

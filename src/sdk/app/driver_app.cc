@@ -65,8 +65,8 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
       health_(MakeHealth(edges, options, handlers)),
       plugin_(MakePlugin(options, std::move(handlers.device_edits))),
       slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
-              // Who of two instances started later decides about the slices, so it must compare
-              // across processes: wall time.
+              // Decides which of two instances started later; it must be comparable across
+              // processes, so it is wall time.
               edges.loop.WallNow().time_since_epoch().count(), AnotherRuns(options.instance)),
       registration_(
           edges.log, edges.metrics,
@@ -77,7 +77,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
                    data_methods_),
       registration_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets},
                            paths_.registration, registration_methods_) {
-  // Services are added before anything listens, so no caller ever meets half a driver.
+  // All services are added before anything listens, so that no caller meets half a driver.
   ServeDra(data_methods_, preparer_, calls_);
   if (health_) health_->Serve(data_methods_);
   if (health_ && plugin_) health_->OnRound([this] { plugin_->HealthChanged(); });
@@ -85,7 +85,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
   registration_.OnOutcome([this](const std::string& refusal) { OnRegistrationOutcome(refusal); });
 }
 
-// Without an instance name there is one driver a node, so nobody to yield to.
+// Without an instance name there is one driver on a node, so there is no other to yield to.
 std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
   if (instance.empty()) return nullptr;
   return [this] { return edges_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
@@ -95,7 +95,7 @@ std::unique_ptr<DevicePlugin> DriverApp::MakePlugin(const Driver::Options& optio
                                                     PluginDeviceEdits::Ask edits) {
   if (options.device_plugin.resource.empty()) return nullptr;
   StatusOr<std::string> socket = MakePluginSocketPath(options.kubelet_root, options.name);
-  GALEN_CHECK(socket.ok());  // ValidateOptions has asked
+  GALEN_CHECK(socket.ok());  // ValidateOptions has checked it
   return std::make_unique<DevicePlugin>(
       edges_,
       DevicePlugin::Options{.driver = options.name,
@@ -129,14 +129,14 @@ Status DriverApp::Publish(const Inventory& inventory) {
   return OkStatus();
 }
 
-// The data socket first: whoever learns of the registration calls it at once.
+// The data socket first: the kubelet calls it as soon as the driver is registered.
 Status DriverApp::Start() {
   RETURN_IF_ERROR(WithAdvice(data_socket_.Start(), instance_));
-  // Only now, for one that is refused its place must not have touched anything; and still before
-  // anybody is answered, which takes another turn of the loop.
+  // Only after the sockets are taken, since a driver that does not get its sockets must not touch
+  // records; and before any call is answered, which takes another turn of the loop.
   RETURN_IF_ERROR(preparer_.Recover());
   if (health_) health_->Start();
-  // With what the first round found of the devices.
+  // With what the first health round found of the devices.
   if (plugin_) RETURN_IF_ERROR(plugin_->Start());
   RETURN_IF_ERROR(registration_socket_.Start());
   unregistered_timer_ = edges_.loop.After(kRegisteredWithin, [this] {
@@ -157,7 +157,7 @@ void DriverApp::Stop(std::function<void()> done) {
   on_stopped_ = std::move(done);
   if (already) return;
   edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
-  // First out of the registry, so that nobody new comes; what is under way may still end.
+  // The registration ends first, so that no new callers come; calls under way may still end.
   registration_socket_.Stop();
   unregistered_timer_.Cancel();
   if (plugin_) plugin_->Stop(kStreamsEnd);
@@ -172,11 +172,11 @@ void DriverApp::FinishStreams() {
   drain_timer_.Cancel();
   if (health_) health_->Stop();
   data_socket_.Drain(kStreamsEnd, [this] {
-    // Later: this is said by the very socket that is closed next.
+    // In a later turn: the caller is the socket that is closed next.
     end_timer_ = edges_.loop.After(Duration::zero(), [this] {
       data_socket_.Stop();
       edges_.log.Info("driver has stopped");
-      // Moved out, for it may end this app.
+      // Moved out, since calling it may destroy this app.
       const auto done = std::move(on_stopped_);
       done();
     });
@@ -186,14 +186,15 @@ void DriverApp::FinishStreams() {
 std::string DriverApp::WhyNotReady() const {
   if (!data_socket_.listening()) return "the data socket is not there";
   if (!registration_socket_.listening()) return "the registration socket is not there";
-  if (!registration_.registered()) return "nobody has registered this driver yet";
+  if (!registration_.registered())
+    return "neither a kubelet nor an agent has registered this driver yet";
   if (!slices_.settled()) return "ResourceSlices are not published yet";
   return plugin_ ? plugin_->WhyNotReady() : "";
 }
 
 void DriverApp::OnRegistrationOutcome(const std::string& refusal) {
   unregistered_timer_.Cancel();
-  // A kubelet that has refused a driver may look at it again only when there is a new file.
+  // A kubelet that refused a driver may look at it again only when the socket's file is new.
   if (refusal.empty()) return registration_socket_.Settled();
   registration_socket_.RemakeLater();
 }

@@ -1,4 +1,4 @@
-// A whole driver on one loop: its parts in order, from what the author gave. galen::Driver runs one
+// A whole driver on one loop, made from the author's options and handlers. galen::Driver runs one
 // on real sockets and files; tests and the simulated cluster run many on a FakeLoop. Every call
 // comes from the loop's thread.
 #pragma once
@@ -30,7 +30,7 @@ namespace galen::sdk {
 // would.
 class DriverApp final : public RunningDriver {
  public:
-  // What the author gives; each may be empty. Called on the loop.
+  // The author's handlers; each may be empty. Called on the loop.
   struct Handlers {
     std::function<Prepared(const DeviceClaim&)> prepare;
     std::function<std::optional<Failure>(const DeviceClaim&)> unprepare;
@@ -45,13 +45,13 @@ class DriverApp final : public RunningDriver {
                                                      Handlers handlers);
 
   // Replaces the inventory for slices, prepares and health; before Start or after. Devices of the
-  // device plugin are in no slice, no claim on them is prepared, and reports of health have them
-  // all the same. InvalidArgument names every fault and changes nothing. Until the first call no
-  // slice is written.
+  // device plugin are in no slice, and no claim on them is prepared, but health is reported for
+  // them too. InvalidArgument names every fault and changes nothing. Until the first call no slice
+  // is written.
   Status Publish(const Inventory& inventory) override;
   // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
-  // those of making directories and sockets, and of reading the boot id; after one the app is of no
-  // use. An API server or a kubelet that is away is no error.
+  // those of making directories and sockets, and of reading the boot id; after an error the app
+  // cannot be used. An API server or a kubelet that is away is no error.
   Status Start() override;
   // As Driver's; nothing without a health handler.
   void HealthChanged() override;
@@ -60,20 +60,20 @@ class DriverApp final : public RunningDriver {
   // `done`. Slices and prepared claims stay.
   void Stop(std::function<void()> done) override;
 
-  // "" when sockets are there, the kubelet (or an agent) has registered us, slices are published
-  // and the kubelet reads the device plugin's list.
+  // "" when the sockets exist, the kubelet (or an agent) has registered this driver, slices are
+  // published and the kubelet reads the device plugin's list.
   std::string WhyNotReady() const override;
   std::string socket() const override { return paths_.data; }
   const SocketPaths& paths() const { return paths_; }
-  // What the data socket serves, for services of the driver's own. Before Start.
+  // The data socket's methods, for services of the driver's own. Before Start.
   rpc::Dispatcher& methods() override { return data_methods_; }
-  // Prepares and unprepares asked for and not answered.
+  // Prepares and unprepares that are not answered yet.
   std::size_t claims_under_way() const { return preparer_.under_way(); }
   // nullptr without a health handler.
   const HealthPublisher* health() const { return health_.get(); }
 
  private:
-  // The devices that are offered by claims, and those offered by a device plugin.
+  // The inventory split into devices for claims and devices for the device plugin.
   struct Ways {
     Inventory claims, plugin;
   };

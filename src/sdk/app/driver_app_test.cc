@@ -128,7 +128,7 @@ class DriverAppTest : public ::testing::Test {
 TEST_F(DriverAppTest, RegistersServesAndPublishes) {
   const auto app = Start(Options());
   EXPECT_THAT(node_.sockets.sockets(), ElementsAre(kData, kRegistration));
-  EXPECT_THAT(app->WhyNotReady(), HasSubstr("nobody has registered"));
+  EXPECT_THAT(app->WhyNotReady(), HasSubstr("has registered this driver yet"));
   const wire::PluginInfo info = GetInfo(kRegistration);
   EXPECT_EQ(info.endpoint(), kData);
   Notify(kRegistration, true);

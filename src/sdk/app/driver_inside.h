@@ -1,5 +1,5 @@
 // What Galen's own drivers use of a galen::Driver beyond its public header: they judge signs on its
-// loop, count into its page of metrics, and let themselves be injected with faults. Not installed.
+// loop, count into its metrics, and accept injected faults. Not installed.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@
 
 namespace galen::sdk {
 
-// Lent by the driver, for as long as it lives; to be touched before Run() from its thread, and on
+// Borrowed from the driver for as long as it lives; used before Run() from its thread, and then on
 // its loop.
 struct DriverInside {
-  // nullopt: the event loop could not be made, which is in the log already; Run() would fail.
+  // nullopt: the event loop could not be made, which was logged; Run() would fail.
   static std::optional<DriverInside> Of(Driver& driver);
   // Run() runs a health source for the driver of the options' name instead, with its socket in
-  // `directory` (HealthSource). Before Run(). Of the options, those of sockets, slices, claims and
-  // the API server do not count then, nor does OnPrepare.
+  // `directory` (HealthSource). Before Run(). Options for sockets, slices, claims and the API
+  // server are then ignored, and so is OnPrepare.
   static void BecomeHealthSource(Driver& driver, std::string directory);
   // Serves the simulator's service on the driver's socket. Before Run(); `devices` outlives it.
   static void Simulate(Driver& driver, SimulatedDevices& devices);
-  // Serves what checks say and cost on the driver's socket, or the health source's. Before Run();
-  // `source` outlives it.
+  // Serves the results and costs of checks on the driver's socket, or the health source's. Before
+  // Run(); `source` outlives it.
   static void ShowChecks(Driver& driver, const CheckSource& source);
 
   IoLoop& loop;

@@ -16,7 +16,7 @@
 namespace galen {
 namespace {
 
-// What DaemonSets by custom set from spec.nodeName.
+// The variable that DaemonSets usually set from spec.nodeName.
 constexpr char kNodeVariable[] = "NODE_NAME";
 
 Duration AsDuration(std::chrono::nanoseconds value) { return value; }
@@ -53,7 +53,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& opti
   flags.AddChoice("--log-level", options.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
   const std::optional<int> leave = flags.Parse(argc, argv);
-  // Whole seconds are what the wire carries. What becomes zero is refused later.
+  // Health reports carry whole seconds. A timeout that becomes zero is refused later.
   options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(timeout);
   options.drain = std::chrono::duration_cast<std::chrono::milliseconds>(drain);
   return leave;
@@ -76,7 +76,7 @@ namespace {
 void ValidateDevicePlugin(const Driver::Options::DevicePlugin& plugin,
                           const std::function<void(std::string)>& add) {
   if (plugin.resource.empty()) {
-    if (!plugin.devices.empty()) add("--device-plugin-devices goes with --device-plugin");
+    if (!plugin.devices.empty()) add("--device-plugin-devices needs --device-plugin as well");
     return;
   }
   if (!IsExtendedResource(plugin.resource)) {
@@ -101,9 +101,9 @@ Status ValidateOptions(const Driver::Options& options) {
   if (options.node.empty()) {
     add(fmt::format("node is empty: give --node or ${}", kNodeVariable));
   } else if (!IsDnsSubdomain(options.node)) {
-    add(fmt::format("node \"{}\" is no name of a node", Printable(options.node)));
+    add(fmt::format("node \"{}\" is no node's name", Printable(options.node)));
   }
-  // By their flags, which an SDK program has as a rule.
+  // Names the flags, which most SDK programs have.
   const auto check_absolute = [&add](const char* flag, const std::string& path) {
     if (path.starts_with('/')) return;
     add(fmt::format("--{} \"{}\" must be an absolute path", flag, Printable(path)));
@@ -128,8 +128,8 @@ Status ValidateOptions(const Driver::Options& options) {
   }
   ValidateDevicePlugin(options.device_plugin, add);
   const std::string pool = PoolOf(options);
-  // Only once its parts are right, or one fault would be reported twice. A pool named after the
-  // node was checked as the node.
+  // Only if its parts are valid, or one fault would be reported twice. A pool named after the node
+  // was checked as the node.
   if (faults.empty() && !options.pool.empty()) {
     const Status status = Validate(DeviceId{options.name, pool, "device"});
     if (!status.ok()) add(status.message());

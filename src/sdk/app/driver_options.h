@@ -9,15 +9,15 @@
 
 namespace galen::sdk {
 
-// InvalidArgument with every fault in it, also when two options that are right by themselves make a
-// socket path that is too long.
+// InvalidArgument with every fault in it, also when two valid options together make too long a
+// socket path.
 Status ValidateOptions(const Driver::Options& options);
 
-// Where the API server is, and as whom the driver asks it. Dials nothing. Errors are
+// The API server's address and the driver's credentials for it. Dials nothing. Errors are
 // kube::FindConfig's.
 StatusOr<kube::ClusterConfig> FindCluster(FileSystem& files, const Driver::Options& options);
 
-// The pool the devices are published in: the option, or the node's name.
+// The pool in which the devices are published: the option, or the node's name.
 std::string PoolOf(const Driver::Options& options);
 
 }  // namespace galen::sdk

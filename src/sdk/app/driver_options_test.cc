@@ -64,7 +64,7 @@ TEST(DriverOptions, ADevicePluginHasAResourceInADomainOfItsOwn) {
   options.device_plugin.resource = "kubernetes.io/fpga";
   EXPECT_THAT(Fault(options), HasSubstr("is no extended resource"));
   options.device_plugin.resource = "";
-  EXPECT_THAT(Fault(options), HasSubstr("--device-plugin-devices goes with --device-plugin"));
+  EXPECT_THAT(Fault(options), HasSubstr("--device-plugin-devices needs --device-plugin as well"));
 }
 
 TEST(DriverOptions, RefusePathsThatNoSocketFitsInto) {

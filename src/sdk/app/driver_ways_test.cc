@@ -185,7 +185,7 @@ TEST_F(DriverWaysTest, ADeviceThatAClaimHasGoesByThePluginOnceItIsFree) {
 TEST_F(DriverWaysTest, IsReadyWhenTheKubeletReadsTheList) {
   kubelet_.Refuse(Unavailable("not yet"));
   const auto app = Start({});
-  EXPECT_THAT(app->WhyNotReady(), HasSubstr("nobody has registered"));
+  EXPECT_THAT(app->WhyNotReady(), HasSubstr("has registered this driver yet"));
   kubelet_.Refuse(OkStatus());
   node_.loop.Advance(1min);
   app->Stop([] {});

@@ -14,7 +14,7 @@
 namespace galen::sdk {
 namespace {
 
-// The devices' pool in reports: a name that no reader looks at, since the driver has its own.
+// The devices' pool in reports; readers ignore it, since the driver has its own pool.
 constexpr const char* kSourcePool = "health-source";
 // As DriverApp gives its subscribers to end.
 constexpr Duration kSourceStreamsEnd = std::chrono::milliseconds(500);
@@ -24,16 +24,16 @@ constexpr Duration kSourceStreamsEnd = std::chrono::milliseconds(500);
 StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
                                          const std::string& instance) {
   std::string name = instance.empty() ? driver : driver + "-" + instance;
-  // A device plugin's resource has a "/"; no driver's name has a "_" that it could be mixed up
-  // with.
+  // A device plugin's resource has a "/"; replacing it by "_" is unambiguous, since no driver's
+  // name has one.
   std::ranges::replace(name, '/', '_');
   for (const std::string& candidate : {name, DigestBase64Url(name, 16)}) {
     std::string path = fmt::format("{}/{}.sock", directory, candidate);
     if (path.size() <= net::kSocketPathMax) return path;
   }
   return InvalidArgument(
-      "no socket fits into {}, whose path has {} bytes: at most {} are a "
-      "socket's address",
+      "the path {} has {} bytes, too long for a socket in it, whose path may have {}: choose a "
+      "shorter directory",
       directory, directory.size(), net::kSocketPathMax);
 }
 
@@ -78,7 +78,7 @@ Status HealthSource::Publish(const Inventory& inventory) {
 void HealthSource::NoteWhatNobodyFinds(const Inventory& inventory) {
   const bool resource = IsPluginResource(driver_);
   const HardwareIdsByName ids = HardwareIdsOf(inventory);
-  // A device plugin says no serial numbers.
+  // A device plugin's ids contain no serial numbers.
   const bool some = std::ranges::any_of(ids, [&](const auto& entry) {
     const HardwareIds& known = entry.second;
     return !known.uuid.empty() || !known.pci_address.empty() ||
@@ -116,11 +116,11 @@ void HealthSource::Stop(std::function<void()> done) {
   edges_.log.Info("health source is stopping");
   health_.Stop();
   socket_.Drain(kSourceStreamsEnd, [this] {
-    // Later: this is said by the very socket that is closed next.
+    // In a later turn: the caller is the socket that is closed next.
     end_timer_ = edges_.loop.After(Duration::zero(), [this] {
       socket_.Stop();
       edges_.log.Info("health source has stopped");
-      // Moved out, for it may end this.
+      // Moved out, since calling it may destroy this.
       const auto stopped = std::move(on_stopped_);
       stopped();
     });

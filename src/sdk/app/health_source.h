@@ -1,6 +1,6 @@
-// A health source: reports how the devices of somebody else's driver are, to the node's agent of
-// Galen alone. It publishes no slices, prepares no claims and has no socket where a kubelet looks,
-// for a second registration under a driver's name would get that driver's claims. It asks no API
+// A health source: reports the health of another vendor's driver's devices, only to the node's
+// galen-agent. It publishes no slices, prepares no claims and has no socket where a kubelet looks,
+// for a second registration under a driver's name would get that driver's claims. It uses no API
 // server: the agent, which knows the driver's slices, finds out which devices are meant by their
 // UUIDs, PCI addresses and serials. Belongs to its loop.
 #pragma once
@@ -17,14 +17,15 @@
 
 namespace galen::sdk {
 
-// As the agent's kHealthSourceType has it.
+// The same value as the agent's kHealthSourceType.
 inline constexpr std::string_view kHealthSourceType = "galen.dev/HealthSource";
 // Where agents look unless configured otherwise: "health" beside their own socket.
 inline constexpr const char* kHealthSourcesDirectory = "/run/galen/health";
 
-// One socket: who asks learns which driver it is for, and may subscribe to its health.
+// One socket: an agent learns from it which driver it is for, and may subscribe to its health.
 class HealthSource final : public RunningDriver {
  public:
+  // What it needs of the process; borrowed.
   struct Edges {
     Loop& loop;
     Log& log;
@@ -33,17 +34,18 @@ class HealthSource final : public RunningDriver {
     FileSystem& files;
     net::SocketHost& sockets;
   };
+  // Whose devices it reports, and where its socket is.
   struct Options {
     std::string driver;     // the other's, or a device plugin's resource: "nvidia.com/gpu"
-    std::string directory;  // of the socket; made if need be
+    std::string directory;  // the socket's directory; made if it is missing
     std::string instance;   // as Driver::Options::instance
     SnapshotOptions snapshot = {};
     Duration period = std::chrono::seconds(5);
     std::function<void(HealthWriter&)> health;
   };
 
-  // How long an agent is waited for before its absence is said: one that starts at the same time
-  // subscribes within seconds.
+  // How long to wait for an agent before logging that there is none: one that starts at the same
+  // time subscribes within seconds.
   static constexpr Duration kAgentWithin = std::chrono::seconds(30);
 
   // InvalidArgument when the socket's path would be too long. Starts nothing.
@@ -59,9 +61,9 @@ class HealthSource final : public RunningDriver {
 
  private:
   HealthSource(Edges edges, Options options, std::string path);
-  // Says so where no device has what an agent finds it by.
+  // Logs it when no device has an identifier by which an agent could find it.
   void NoteWhatNobodyFinds(const Inventory& inventory);
-  // Says so where nobody asks: a directory that is misspelt looks like one without an agent.
+  // Logs it when no agent connects: a misspelt directory looks like one without an agent.
   void NoteMissingAgent();
 
   const Edges edges_;
@@ -76,7 +78,8 @@ class HealthSource final : public RunningDriver {
   std::function<void()> on_stopped_;
 };
 
-// The socket of a health source for `driver`. InvalidArgument when no name fits a socket's address.
+// The socket of a health source for `driver`. InvalidArgument when `directory` is too long for a
+// socket's path.
 StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
                                          const std::string& instance);
 

@@ -41,7 +41,7 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
       dispatcher, "/pluginregistration.Registration/NotifyRegistrationStatus",
       [this](const wire::RegistrationStatus& status, const rpc::Caller&,
              rpc::TypedReply<wire::RegistrationStatusResponse> reply) {
-        // Answered before it is acted upon: the socket of this very call may be made anew for it.
+        // Answered before it is handled: handling may remake the socket of this very call.
         reply(wire::RegistrationStatusResponse());
         TakeOutcome(status.plugin_registered(), status.error());
       });

@@ -1,4 +1,4 @@
-// The registration service, which the kubelet, or whoever else watches the registry directory,
+// The registration service, which the kubelet, or an agent that watches the registry directory,
 // calls to learn what this driver is. Belongs to its loop.
 #pragma once
 
@@ -12,10 +12,11 @@
 
 namespace galen::sdk {
 
-// The driver is the server here, the kubelet or an agent in the manager role the client. What it
-// says never changes, so it may be asked any number of times by anybody.
+// The driver is the server here, the kubelet or an agent in the manager role the client. Its
+// answers never change, so it may be asked any number of times.
 class RegistrationService {
  public:
+  // What GetInfo answers.
   struct Options {
     std::string driver;
     std::string endpoint;  // absolute path of the data socket
@@ -28,15 +29,15 @@ class RegistrationService {
 
   // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
   void Serve(rpc::Dispatcher& dispatcher);
-  // Called with the outcome of each registration: "" = it worked, else why not.
+  // Called with the outcome of each registration: "" for success, else the reason.
   void OnOutcome(std::function<void(const std::string& refusal)> callback) {
     on_outcome_ = std::move(callback);
   }
 
-  // The last outcome was success. False until a kubelet, or an agent in the manager role, has
-  // reported one.
+  // Whether the last outcome was success. False until a kubelet, or an agent in the manager role,
+  // has reported one.
   bool registered() const { return registered_; }
-  // In the order in which the reader chooses: a kubelet takes the first DRA service it knows.
+  // In the order of preference: a kubelet takes the first DRA service that it knows.
   std::vector<std::string> SupportedVersions() const;
 
  private:

@@ -1,4 +1,4 @@
-// What runs inside a galen::Driver: a whole driver, or a health source beside another's driver.
+// What runs inside a galen::Driver: a whole driver, or a health source beside another driver.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ class RunningDriver {
   // Replaces the inventory; before Start or after. InvalidArgument names every fault and changes
   // nothing.
   virtual Status Publish(const Inventory& inventory) = 0;
-  // Listens. AlreadyExists: the same runs here already. Other errors are those of directories and
-  // sockets; after one this is of no use.
+  // Listens. AlreadyExists: this driver or source already runs here. Other errors are those of
+  // directories and sockets; after an error this cannot be used.
   virtual Status Start() = 0;
   // As Driver's; nothing without a health handler.
   virtual void HealthChanged() = 0;
   // A clean end, then `done`, from the loop, which may destroy this. A second call replaces `done`.
   virtual void Stop(std::function<void()> done) = 0;
-  // "" when it does what it is for.
+  // "" when it is ready, else the reason.
   virtual std::string WhyNotReady() const = 0;
   // The path of the socket that health is read from.
   virtual std::string socket() const = 0;
-  // What that socket serves; to be added to before Start.
+  // The methods of that socket; to be added to before Start.
   virtual rpc::Dispatcher& methods() = 0;
 };
 

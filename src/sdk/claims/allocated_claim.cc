@@ -5,7 +5,7 @@ namespace galen::sdk {
 namespace {
 
 // In the order of the allocation: configs of the class come before those of the claim, and a later
-// one overrules.
+// one overrides.
 void ReadConfigs(const Json& object, std::string_view driver, DeviceClaim& claim) {
   for (const Json& config : object["status"]["allocation"]["devices"]["config"].items()) {
     const Json& opaque = config["opaque"];
@@ -25,7 +25,7 @@ void ReadConfigs(const Json& object, std::string_view driver, DeviceClaim& claim
 StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
                                      std::string_view driver, std::string_view pool) {
   ASSIGN_OR_RETURN(const Claim decoded, kube::DecodeClaim(object));
-  // The claim was deleted and made again meanwhile; what is asked for is gone.
+  // The claim was deleted and made again meanwhile: the one asked for is gone.
   if (decoded.uid != claim.uid) {
     return FailedPrecondition("claim {}/{} was replaced: it has UID {}, {} was asked for", claim.ns,
                               claim.name, decoded.uid, claim.uid);

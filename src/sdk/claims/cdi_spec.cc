@@ -10,7 +10,7 @@
 namespace galen::sdk {
 namespace {
 
-// The lowest version that knows hostPath and device names that begin with a digit, as a UID may.
+// The lowest version with hostPath and with device names that begin with a digit, as a UID may.
 constexpr char kCdiVersion[] = "0.5.0";
 
 bool IsAlphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -79,7 +79,7 @@ Status CheckHook(const CdiEdits::Hook& hook) {
 Status CheckNode(const CdiEdits::DeviceNode& node) {
   RETURN_IF_ERROR(CheckPath("device node", node.path));
   if (!node.host_path.empty()) RETURN_IF_ERROR(CheckPath("device node", node.host_path));
-  // Read, write, mknod, as in a cgroup's device list; none at all leaves it to the runtime.
+  // Read, write, mknod, as in a cgroup's device list; an empty text leaves it to the runtime.
   if (node.permissions.find_first_not_of("rwm") == std::string::npos) return OkStatus();
   return InvalidArgument("device node {}: permissions \"{}\" are not made of r, w and m", node.path,
                          Printable(node.permissions));

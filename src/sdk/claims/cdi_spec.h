@@ -12,7 +12,7 @@
 
 namespace galen::sdk {
 
-// What each device of one claim brings into a container.
+// The edits to a container for each device of one claim.
 struct ClaimEdits {
   std::map<std::string, CdiEdits> devices;  // by device name
   bool operator==(const ClaimEdits&) const = default;
@@ -27,9 +27,9 @@ std::string CdiId(std::string_view driver, std::string_view claim_uid, std::stri
 // "fpga.example.com-claim_<uid>.json"
 std::string CdiFileName(std::string_view driver, std::string_view claim_uid);
 
-// The same for devices that no claim holds, as a device plugin gives them out: one file a driver,
-// with a device for each of its devices. "fpga.example.com/device",
-// "fpga.example.com/device=fpga-0" and "fpga.example.com-device.json".
+// The same three names for devices of a device plugin, which no claim holds: one file for each
+// driver, with all its devices. "fpga.example.com/device", "fpga.example.com/device=fpga-0" and
+// "fpga.example.com-device.json".
 std::string CdiDeviceKind(std::string_view driver);
 std::string CdiDeviceId(std::string_view driver, std::string_view device);
 std::string CdiDeviceFileName(std::string_view driver);
@@ -38,11 +38,11 @@ std::string CdiDeviceFileName(std::string_view driver);
 // "_", "." between.
 bool IsCdiVendor(std::string_view driver);
 
-// InvalidArgument naming what a container runtime would refuse, which would keep the whole Pod
-// from starting with an error far from its cause.
+// InvalidArgument names what a container runtime would refuse: there it would keep the whole Pod
+// from starting, with an error far from its cause.
 Status ValidateEdits(const CdiEdits& edits);
 
-// The whole file's content. A device without edits is listed all the same: its id must resolve.
+// The whole file's content. A device without edits is listed as well, since its id must resolve.
 // REQUIRES: valid edits.
 Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const ClaimEdits& edits);
 // The CDI file of devices that are given out without claims. REQUIRES: valid edits, none of them

@@ -20,7 +20,7 @@ CdiStore::CdiStore(FileSystem& files, std::string root, std::string driver)
 Status CdiStore::Write(std::string_view claim_uid, const ClaimEdits& edits) {
   const std::string path = PathOf(claim_uid);
   const std::string text = MakeCdiSpec(driver_, claim_uid, edits).DumpPretty() + "\n";
-  // Container runtimes watch the directory and read it again for each change.
+  // Unchanged files are not written: runtimes watch the directory and reread it after each change.
   if (const StatusOr<std::string> now = files_.Read(path); now.ok() && *now == text) {
     return OkStatus();
   }

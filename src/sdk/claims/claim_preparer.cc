@@ -19,12 +19,12 @@ Status ExplainGet(const Status& status, const ClaimRef& claim) {
   return {failure.code(), failure.message() + "; the kubelet will ask again"};
 }
 
-// Whether nobody else may have the device at the same time.
+// Whether no other claim may have the device at the same time.
 bool IsForItself(const DeviceClaim::Held& held) {
   return held.share_id.empty() && !held.admin_access;
 }
 
-// The first device that both claims have for themselves; "" when there is none.
+// The first device that both claims hold exclusively; "" when there is none.
 std::string DeviceOfBoth(const DeviceClaim& one, const DeviceClaim& other) {
   for (const DeviceClaim::Held& held : one.devices) {
     const bool both = IsForItself(held) && std::ranges::any_of(other.devices, [&](const auto& its) {
@@ -52,8 +52,8 @@ Status ClaimPreparer::Recover() {
   const StatusOr<std::string> boot_id = ReadBootId(edges_.files);
   if (!boot_id.ok()) {
     return Annotate(boot_id.status(),
-                    "the id of this boot, without which nobody knows what a reboot has undone, "
-                    "cannot be read (ProcSubset=pid of a systemd unit hides it)");
+                    "the boot id, which shows what a reboot has undone, cannot be read "
+                    "(ProcSubset=pid in a systemd unit hides it: remove that)");
   }
   boot_id_ = *boot_id;
   TryToPutInOrder();
@@ -75,7 +75,7 @@ void ClaimPreparer::TryToPutInOrder() {
 Status ClaimPreparer::PutInOrder() {
   const StatusOr<std::vector<std::string>> uids = records_.List();
   if (!uids.ok()) return Annotate(uids.status(), "list what was prepared");
-  // Only the holder of this lock writes such files, so no other process is in the middle of one.
+  // Only the holder of this lock writes such files, so none of them is being written.
   Status status = records_.RemoveTemporaryFiles();
   if (Status removed = cdi_.RemoveTemporaryFiles(*uids); !removed.ok()) status = removed;
   for (const std::string& uid : *uids) {
@@ -86,7 +86,7 @@ Status ClaimPreparer::PutInOrder() {
           "what to do",
           {{"claim", uid}, {"error", record.status().message()}});
     }
-    // What another boot prepared is made anew when it is asked for.
+    // A claim that was prepared in another boot is prepared anew when the kubelet asks.
     if (!record.ok() || !record->has_value() || (*record)->boot_id != boot_id_) continue;
     if ((*record)->edits.devices.empty()) continue;
     if (Status written = cdi_.Write(uid, (*record)->edits); !written.ok()) status = written;
@@ -106,8 +106,8 @@ void ClaimPreparer::Prepare(const ClaimRef& claim, PrepareDone done) {
                                   under_way_));
   }
   Enqueue(claim, [this, claim, done = std::move(done)](const Locked& lock) {
-    // With the lock from before the claim is read until its files are written: another process
-    // may unprepare it while the answer of the API server is under way.
+    // Locked from before the claim is read until its files are written: otherwise another process
+    // may unprepare it before the API server answers.
     PrepareDone finish = [this, uid = claim.uid, done,
                           lock](StatusOr<std::vector<ReadyDevice>> ready) {
       const Status status = ready.status();
@@ -132,7 +132,7 @@ void ClaimPreparer::Enqueue(const ClaimRef& claim, std::function<void(Locked)> w
   ++under_way_;
   Task task = [this, work = std::move(work)] { lock_.Take(work); };
   const auto [it, first] = busy_.try_emplace(claim.uid);
-  // Behind what this claim does already: prepare and unprepare of one claim never overlap.
+  // Queued behind this claim's work under way: prepare and unprepare of one claim never overlap.
   if (!first) {
     it->second.push_back(std::move(task));
     return;
@@ -153,7 +153,7 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
   if (it->second.empty()) {
     busy_.erase(it);
   } else {
-    // Posted, so that a long line behind one claim does not become a deep stack.
+    // Posted, so that a long queue for one claim does not become a deep stack.
     edges_.loop.Post(
         [watch = Liveness::Watch(liveness_), task = std::move(it->second.front())]() mutable {
           if (watch.alive()) task();
@@ -164,7 +164,7 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
 }
 
 void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
-  // Always asked for: a record says how the claim was allocated, not how it is.
+  // Always read from the API server: a record only shows a former allocation.
   calls_[claim.uid] =
       edges_.api.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
                     [this, claim, done = std::move(done)](const StatusOr<Json>& object) {
@@ -174,7 +174,7 @@ void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
 
 void ClaimPreparer::OnObject(const ClaimRef& claim, const StatusOr<Json>& object,
                              const PrepareDone& done) {
-  // Kept until the end of this function, which runs inside the call that is taken out.
+  // Kept until this function returns: it runs inside the call that is removed here.
   const auto call = calls_.extract(claim.uid);
   if (!object.ok()) return done(ExplainGet(object.status(), claim));
   StatusOr<DeviceClaim> ours = ReadAllocation(*object, claim, options_.driver, options_.pool);
@@ -192,16 +192,16 @@ StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
                              "undo what was prepared for the claim's former allocation"));
     return None();
   }
-  // A record that says Preparing is left by a crash within the author's code, or by a Failure that
-  // it returned: the handler is called again. A reboot undoes the setup of devices.
+  // A record in state Preparing was left by a crash in the author's code, or by its Failure: the
+  // handler is called again. A reboot undoes the setup of devices.
   if (record->state != PreparedClaim::State::kPrepared || record->boot_id != boot_id_) {
     return None();
   }
-  // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written when
-  // the file is right.
+  // The CDI directory is usually a tmpfs that a reboot empties; nothing is written when the file is
+  // right.
   if (!record->edits.devices.empty()) RETURN_IF_ERROR(cdi_.Write(claim.uid, record->edits));
-  // An older driver's record, or one from before the API said when: the next allocation is to be
-  // known by its time.
+  // A record of an older driver or API server lacks the time; it is added, so that the next
+  // allocation can be recognised.
   if (record->allocated_at.empty() && !allocated_at.empty()) {
     record->allocated_at = allocated_at;
     RETURN_IF_ERROR(records_.Save(*record));
@@ -251,9 +251,9 @@ Status ClaimPreparer::UnprepareNow(const ClaimRef& claim) {
   return OkStatus();
 }
 
-// The scheduler gives a device to one claim at a time, but it takes a Pod that was deleted by force
-// for ended while its node may still run it. The unprepare that follows its end would undo what was
-// set up for the next claim, too.
+// The scheduler gives a device to one claim at a time, but it considers a Pod that was deleted by
+// force as ended, although its node may still run it. The unprepare that follows its end would undo
+// what was set up for the next claim, too.
 Status ClaimPreparer::CheckNobodyElseHas(const DeviceClaim& claim) {
   ASSIGN_OR_RETURN(const std::vector<std::string> uids, records_.List());
   for (const std::string& uid : uids) {
@@ -263,7 +263,7 @@ Status ClaimPreparer::CheckNobodyElseHas(const DeviceClaim& claim) {
       RETURN_IF_ERROR(CheckNotInCdiFile(claim, uid, other.status()));
       continue;
     }
-    // No container of an earlier boot runs.
+    // Containers of an earlier boot no longer run.
     if (!other->has_value() || (*other)->boot_id != boot_id_) continue;
     const DeviceClaim& its = (*other)->claim;
     const std::string device = DeviceOfBoth(claim, its);
@@ -310,15 +310,14 @@ StatusOr<ClaimEdits> ClaimPreparer::AskAuthor(const DeviceClaim& claim) const {
     return Unavailable("{}",
                        failure->message.empty() ? "the driver gave no reason" : failure->message);
   }
-  // Every device has an entry, so that each has a CDI id to be named by, also one that brings
-  // nothing.
+  // Every device has an entry, so that each has a CDI id, even one without edits.
   for (const DeviceClaim::Held& held : claim.devices) edits.devices[held.device];
   if (auto* by_device = std::get_if<std::map<std::string, CdiEdits>>(&answer)) {
     for (auto& [device, device_edits] : *by_device) {
       const auto it = edits.devices.find(device);
       if (it == edits.devices.end()) {
-        // The author's mistake; passed over it would give a container a device that it does not
-        // own.
+        // A mistake of the author: ignored, it would give a container a device that its claim does
+        // not hold.
         return Internal("the driver prepared device {}, which the claim does not hold", device);
       }
       it->second = std::move(device_edits);

@@ -1,6 +1,6 @@
-// Makes claims ready and undoes it: one claim at a time does one thing, different claims at once.
-// Doing it again gives the same answer, over a restart too, as long as the claim is allocated as it
-// was. Belongs to its loop.
+// Prepares and unprepares claims: one operation at a time for each claim, different claims in
+// parallel. Repeating one gives the same answer, also after a restart, as long as the claim's
+// allocation stays the same. Belongs to its loop.
 #pragma once
 
 #include <deque>
@@ -24,11 +24,11 @@
 
 namespace galen::sdk {
 
-// ---- What a ResourceClaim object gave to one driver on one node. Pure; the seam between the API's
-// JSON and what an author is handed (allocated_claim.cc).
+// ---- What a ResourceClaim object allocates to one driver on one node. Pure; the boundary between
+// the API's JSON and the author's types (allocated_claim.cc).
 
 // A claim as the kubelet names it.
-// All three come from the caller's request and are not checked here.
+// All three members come from the kubelet's request and are not checked here.
 struct ClaimRef {
   std::string ns;
   std::string name;
@@ -42,27 +42,27 @@ struct ClaimRef {
 StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
                                      std::string_view driver, std::string_view pool);
 
-// When it was allocated, as the API wrote it; "" where it does not say (before 1.34).
+// The time of the allocation, as the API wrote it; "" where it is not given (before 1.34).
 std::string AllocationTime(const Json& object);
 
-// The CDI files of this driver's prepared claims, where container runtimes find them: one file a
-// claim, written whole or not at all and readable by everybody (0644). Belongs to its loop; the
-// calls block shortly. Errors are those of the file system. Two instances of one driver share these
+// The CDI files of this driver's prepared claims, where container runtimes find them: one file for
+// each claim, written atomically and readable by everybody (0644). Belongs to its loop; the calls
+// block shortly. Errors are those of the file system. Two instances of one driver share these
 // files: a claim's file is the same whoever writes it.
 class CdiStore {
  public:
-  // `files` is lent.
+  // `files` is borrowed.
   CdiStore(FileSystem& files, std::string root, std::string driver);
 
-  // Replaces the claim's file; writes nothing when it already says so. Makes the directory.
+  // Replaces the claim's file; writes nothing when the content is the same. Makes the directory.
   // REQUIRES: edits that ValidateEdits takes.
   Status Write(std::string_view claim_uid, const ClaimEdits& edits);
-  // The devices that the claim's file gives to containers, whatever the claim holds beside them;
-  // none when there is no file. DataLoss when it is not one of ours.
+  // The devices in the claim's CDI file; none when there is no file. DataLoss when the file is not
+  // one of ours.
   StatusOr<std::vector<std::string>> DevicesOf(std::string_view claim_uid) const;
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
-  // What a crash left of writes of these claims' files.
+  // Removes what a crash left of unfinished writes of these claims' files.
   Status RemoveTemporaryFiles(const std::vector<std::string>& claim_uids);
 
  private:
@@ -73,7 +73,7 @@ class CdiStore {
   const std::string driver_;
 };
 
-// What a container runtime needs to know of one device of a claim.
+// What a container runtime needs for one device of a claim.
 struct ReadyDevice {
   std::string request;
   std::string pool;
@@ -83,16 +83,17 @@ struct ReadyDevice {
   bool operator==(const ReadyDevice&) const = default;
 };
 
-// What the kubelet asks for may come twice, late, after a restart or for a claim that is gone; each
-// gets the answer that leaves the node right.
+// The kubelet's requests may come twice, late, after a restart or for a claim that is gone; each
+// gets an answer that leaves the node in a correct state.
 class ClaimPreparer {
  public:
+  // The driver's identity and its paths.
   struct Options {
     std::string driver;
     std::string pool;
     std::string cdi_root;
     std::string directory;  // of the records of what was prepared
-    std::string lock;       // the file by which processes of the driver take turns
+    std::string lock;       // the file that lets only one of the driver's processes work at a time
   };
   // Either may be empty.
   struct Handlers {
@@ -102,27 +103,28 @@ class ClaimPreparer {
   using PrepareDone = std::function<void(StatusOr<std::vector<ReadyDevice>>)>;
   using UnprepareDone = std::function<void(const Status&)>;
 
-  // Prepares asked for and not answered yet, together with unprepares; past it a prepare is refused
-  // with ResourceExhausted, and the kubelet asks again. An unprepare is always taken: it is what
-  // makes room.
+  // The most unanswered prepares and unprepares; beyond it a prepare is refused with
+  // ResourceExhausted, and the kubelet asks again. An unprepare is always accepted, since it makes
+  // room.
   static constexpr std::size_t kUnderWayMax = 1024;
 
-  // Between two tries to put in order what a start found, each of which waits for ProcessLock.
+  // The delay before the next try of Recover's work, each of which waits for ProcessLock.
   static constexpr BackoffPolicy kRecoverAgain{.first = std::chrono::seconds(1),
                                                .most = std::chrono::minutes(1)};
 
   ClaimPreparer(Edges edges, Options options, Handlers handlers);
 
-  // Once, after a restart, when no other driver can have this one's place: CDI files are as the
-  // records of this boot say, and what a crash left of a write is gone. A CDI file without a record
+  // Once, after a start, when the driver owns its sockets: makes the CDI files match the records of
+  // this boot, and removes what a crash left of unfinished writes. A CDI file without a record
   // stays: a driver of this name with another kubelet root, and the same CDI root, may have it in
-  // use. What cannot be put in order now, since another process holds the lock or the disk fails,
-  // is logged and tried again for as long as that lasts: a container that is started again in a Pod
-  // that runs needs its CDI file, and the kubelet prepares no claim anew for that.
-  // The error of ReadBootId where the boot id is hidden: without it no record says whether a reboot
-  // has undone it, so nothing may be prepared. REQUIRES: OK before anything is prepared.
+  // use. Work that fails now, because another process holds the lock or the disk fails, is logged
+  // and tried again until it succeeds: a container that is started again in a Pod that runs needs
+  // its CDI file, and the kubelet prepares no claim anew for that.
+  // The error of ReadBootId where the boot id is hidden: without it nobody can see whether a reboot
+  // has undone a record's setup, so nothing may be prepared. REQUIRES: OK before anything is
+  // prepared.
   Status Recover();
-  // A claim on a device that is not in it is not prepared; what was prepared before is still
+  // A claim on a device that is not in the inventory is not prepared; earlier prepares are still
   // answered, and can be undone.
   void SetInventory(const Inventory& inventory);
 
@@ -131,51 +133,53 @@ class ClaimPreparer {
   // name, not allocated, a device that is not ours now), Unavailable (the author's Failure),
   // ResourceExhausted, or those of the API server, the disk and ProcessLock. The answer names every
   // device of ours; repeated, it is the same without asking the author again in this boot. A claim
-  // that was freed and allocated anew under its UID is unprepared as it was, then prepared as it
-  // is. A device that is still prepared for another claim, whose Pod was removed by force and may
-  // yet run, is Unavailable until that claim is unprepared, or a person removes its record, which
-  // the error names. No object of the API server could say that the Pod's containers have ended.
+  // that was freed and allocated anew under its UID is first unprepared, then prepared for the new
+  // allocation. A device that is still prepared for another claim, whose Pod was removed by force
+  // and may yet run, is Unavailable until that claim is unprepared, or a person removes its record,
+  // which the error names. No object of the API server could say that the Pod's containers have
+  // ended.
   // If a claim's record cannot be read, its CDI file shows which devices its containers can have:
   // none if there is no file. If that cannot be read either, no claim is prepared.
   void Prepare(const ClaimRef& claim, PrepareDone done);
-  // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
-  // Unavailable is the author's Failure; all is kept then, to be undone later.
+  // Needs no claim object, which may be gone. OK also for an unknown claim. Unavailable is the
+  // author's Failure; the record is kept then, for a later try.
   void Unprepare(const ClaimRef& claim, UnprepareDone done);
 
-  // OK when no claim that was prepared in this boot has `device` for itself; otherwise Unavailable
-  // says which one, or whatever keeps that from being known. For who gives devices out without
-  // claims. REQUIRES: Recover was OK.
+  // OK when no claim that was prepared in this boot holds `device` exclusively; otherwise
+  // Unavailable names the claim, or why that is not known. For the device plugin. REQUIRES: Recover
+  // was OK.
   Status CheckFree(const std::string& device);
 
   std::size_t under_way() const { return under_way_; }
-  // Called each time nothing is under way any more, from the loop; for a Stop that waits. One
-  // callback.
+  // Sets the one callback that is called, from the loop, each time no work is under way any more;
+  // for Stop.
   void OnIdle(std::function<void()> callback) { on_idle_ = std::move(callback); }
 
  private:
-  // Who has the lock until the work is done, or why nobody has.
+  // The lock, held until the work is done, or the reason why it was not obtained.
   using Locked = StatusOr<ProcessLock::Hold>;
 
-  // Does the work, with the lock, now or behind what the claim does already.
+  // Does the work, with the lock, now or after the claim's earlier work.
   void Enqueue(const ClaimRef& claim, std::function<void(Locked)> work);
   void TryToPutInOrder();
   Status PutInOrder();
-  // The claim is free again: counts, and starts what waits behind.
+  // The claim's work is done: counts it, and starts what waits behind it.
   void Finish(const std::string& uid, std::string_view operation, const Status& status);
   void StartPrepare(const ClaimRef& claim, PrepareDone done);
   void OnObject(const ClaimRef& claim, const StatusOr<Json>& object, const PrepareDone& done);
   // From the allocation to the CDI file, in the order that survives a crash: record (Preparing),
   // author, CDI file, record (Prepared).
   StatusOr<std::vector<ReadyDevice>> PrepareNow(DeviceClaim claim, std::string allocated_at);
-  // The answer of what this boot prepared for this very allocation; nullopt when there is none.
-  // What was prepared for another allocation is undone first.
+  // The recorded answer for this allocation in this boot; nullopt when there is none. A prepare for
+  // another allocation is undone first.
   StatusOr<std::optional<std::vector<ReadyDevice>>> AnswerOfRecord(const DeviceClaim& claim,
                                                                    const std::string& allocated_at);
-  // The reverse: author, CDI file, record. Whatever is left after a crash can be done again.
+  // The reverse: author, CDI file, record. A crash in between leaves nothing that cannot be
+  // repeated.
   Status UnprepareNow(const ClaimRef& claim);
-  // OK when no device that `claim` has for itself is prepared for another claim in this boot.
+  // OK when no device that `claim` holds exclusively is prepared for another claim in this boot.
   Status CheckNobodyElseHas(const DeviceClaim& claim);
-  // The same for one other, `uid`, whose record cannot be read because of `error`.
+  // The same check against the claim `uid`, whose record cannot be read because of `error`.
   Status CheckNotInCdiFile(const DeviceClaim& claim, const std::string& uid, const Status& error);
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
   std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
@@ -188,15 +192,15 @@ class ClaimPreparer {
   std::string boot_id_;  // from Recover on
   ProcessLock lock_;
   Backoff recover_backoff_{kRecoverAgain};
-  std::string recover_error_;  // that was logged last
+  std::string recover_error_;  // the last error that was logged
   Timer recover_again_;
   std::set<std::string, std::less<>> devices_;
-  std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
-  // Dropping one cancels it: at the end of this nobody is answered any more.
+  std::map<std::string, std::deque<Task>> busy_;  // by UID: the queue behind the work under way
+  // Destroying a call cancels it: after this object's end no caller is answered.
   std::map<std::string, std::unique_ptr<net::HttpCall>> calls_;  // by UID
   std::size_t under_way_ = 0;
   std::function<void()> on_idle_;
-  // Dies with this, so that a posted task finds nobody.
+  // Dies with this, so that a posted task does nothing afterwards.
   Liveness liveness_;
 };
 

@@ -8,8 +8,8 @@
 namespace galen::sdk {
 namespace {
 
-// Rises when an older program could not read the file rightly; it then puts it aside and starts
-// anew.
+// Incremented when an older program would misread the file; that program then puts it aside and
+// starts anew.
 constexpr int kFormatVersion = 1;
 constexpr std::string_view kSuffix = ".json";
 
@@ -106,7 +106,7 @@ DeviceClaim ReadClaim(const Json& json) {
 
 Status ValidateClaimUid(std::string_view uid) {
   if (IsDnsLabel(uid)) return OkStatus();
-  return InvalidArgument("claim UID \"{}\" is none", Printable(CutText(uid, 80)));
+  return InvalidArgument("\"{}\" is no valid claim UID", Printable(CutText(uid, 80)));
 }
 
 Json ToJson(const PreparedClaim& prepared) {
@@ -154,8 +154,8 @@ StatusOr<std::optional<PreparedClaim>> PreparedClaims::Find(std::string_view cla
   if (found.status().code() != Code::kDataLoss) return found;
   log_.Error("a record of a prepared claim cannot be understood and was put aside",
              {{"error", found.status().message()}});
-  // Nothing known: a prepare is done anew, an unprepare has nobody to ask. The file stays for a
-  // person.
+  // Counts as no record: a prepare is done anew, an unprepare has nothing to undo. The file stays
+  // for a person.
   const std::string path = PathOf(claim_uid);
   RETURN_IF_ERROR(files_.Rename(path, path + ".corrupt"));
   return std::optional<PreparedClaim>();
@@ -200,7 +200,7 @@ StatusOr<std::vector<std::string>> PreparedClaims::List() {
     if (ValidateClaimUid(uid).ok()) {
       uids.push_back(std::move(uid));
     } else if (logged_.First(name)) {
-      log_.Warning("a file among the records of prepared claims is none and is passed over",
+      log_.Warning("a file among the records of prepared claims is no record and is skipped",
                    {{"file", Printable(directory_ + "/" + name)}});
     }
   }

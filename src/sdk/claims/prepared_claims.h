@@ -1,7 +1,7 @@
-// What this driver has prepared on this node, kept on disk so that a restarted driver still knows:
-// one file a claim, replaced whole. Nothing is kept in memory, so that two instances of one driver
-// (a rolling update) see the same. The format: docs/protocols/registration.md.
-// Belongs to its loop; the calls block shortly.
+// The record of what this driver has prepared on this node, kept on disk for a restarted driver:
+// one file for each claim, replaced whole. Nothing is cached in memory, so that two instances of
+// one driver (a rolling update) see the same. The format: docs/protocols/registration.md. Belongs
+// to its loop; the calls block shortly.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace galen::sdk {
 
-// One claim as its file has it: what was prepared and, once that is done, the answer to give.
+// One claim's record: what was prepared and, once that is done, the answer to give.
 struct PreparedClaim {
   // kPreparing is written before the author's code runs: after a crash in it, unprepare must still
-  // be asked for.
+  // be called.
   enum class State { kPreparing, kPrepared };
 
   DeviceClaim claim;
@@ -30,13 +30,13 @@ struct PreparedClaim {
   std::string allocated_at;
   std::string pool;
   State state = State::kPreparing;
-  // Which boot of the machine it was prepared in: a reboot undoes the setup of devices.
+  // The boot in which it was prepared: a reboot undoes the setup of devices.
   std::string boot_id;
   // What the author answered; empty while Preparing.
   ClaimEdits edits;
 
-  // Whether this is what was prepared for: the same devices, shares, requests and parameters, at
-  // the same time where both know it.
+  // Whether this record is for that allocation: the same devices, shares, requests and parameters,
+  // and the same time where both have one.
   bool IsFor(const DeviceClaim& allocated, std::string_view at) const {
     return claim == allocated && (allocated_at.empty() || at.empty() || allocated_at == at);
   }
@@ -46,25 +46,25 @@ struct PreparedClaim {
 
 class PreparedClaims {
  public:
-  // `files` and `log` are lent.
+  // `files` and `log` are borrowed.
   PreparedClaims(FileSystem& files, Log& log, std::string directory);
 
-  // nullopt: nothing is known of it. A file that cannot be understood is put aside under
-  // "<name>.corrupt" and counts as nothing known.
+  // nullopt: there is no record. An unreadable file is put aside as "<name>.corrupt" and counts as
+  // no record.
   StatusOr<std::optional<PreparedClaim>> Find(std::string_view claim_uid);
-  // The same for somebody who asks beside that claim: a file that cannot be understood stays, and
-  // is DataLoss with its path. Find puts it aside when its own claim is worked on.
+  // The same, but an unreadable file stays in place and is DataLoss with its path; for work on
+  // another claim. Find puts it aside when its own claim is worked on.
   StatusOr<std::optional<PreparedClaim>> Look(std::string_view claim_uid) const;
-  // On disk when it answers OK: one file, written whole, mode 0600 in a directory of mode 0700.
+  // OK once the record is on disk: one file, written whole, mode 0600 in a directory of mode 0700.
   Status Save(const PreparedClaim& prepared);
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
-  // UIDs in order; none when the directory is not there. Files that were put aside are not among
-  // them, nor those whose names are no UID, each of which is logged once.
+  // UIDs in order; none when the directory does not exist. Skips files that were put aside, and
+  // those whose names are no UID, which are logged once each.
   StatusOr<std::vector<std::string>> List();
-  // What a crash left of writes. REQUIRES: no other process writes records now.
+  // Removes what a crash left of unfinished writes. REQUIRES: no other process writes records now.
   Status RemoveTemporaryFiles();
-  // Where the record of the claim is, for people.
+  // The path of the claim's record, for messages.
   std::string PathOf(std::string_view claim_uid) const;
 
  private:

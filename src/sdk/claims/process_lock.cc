@@ -32,7 +32,7 @@ StatusOr<ProcessLock::Hold> ProcessLock::Try() {
 void ProcessLock::Look() {
   const StatusOr<Hold> hold = Try();
   const bool settled = !hold.ok() || *hold != nullptr;
-  // Taken out first: whoever is answered may ask again.
+  // Moved out first: a callback may call Take again.
   std::deque<Waiter> due;
   while (!waiting_.empty() && (settled || waiting_.front().until <= loop_.Now())) {
     due.push_back(std::move(waiting_.front()));

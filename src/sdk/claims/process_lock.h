@@ -1,7 +1,7 @@
-// A lock between the processes that a driver has on one node (two in a rolling update): one at a
-// time works on claims, so that none undoes what another is in the middle of. It is a lock on a
-// file in the driver's directory, as Kubernetes' own helper (kubeletplugin) has it. Belongs to its
-// loop; never blocks.
+// A lock between the processes that a driver has on one node (two in a rolling update): only one
+// works on claims at a time, so that none undoes another's unfinished work. It is a lock on a file
+// in the driver's directory, as in Kubernetes' own helper (kubeletplugin). Belongs to its loop;
+// never blocks.
 #pragma once
 
 #include <deque>
@@ -16,22 +16,23 @@ namespace galen::sdk {
 
 class ProcessLock {
  public:
-  // How often this process tries to get the lock while another has it.
+  // How often this process tries to get the lock while another process holds it.
   static constexpr Duration kRetry = std::chrono::milliseconds(20);
-  // How long Take waits: no shorter than the process that has the lock may wait for the API server,
-  // and shorter than the 45 s after which the kubelet gives up its call.
+  // How long Take waits: at least as long as the other process may wait for the API server, and
+  // less than the 45 s after which the kubelet gives up its call.
   static constexpr Duration kPatience = std::chrono::seconds(35);
 
-  // Ours while somebody keeps it. Shared: everything that is under way in this process holds it
+  // The lock is held while a Hold exists. Shared: all work under way in this process holds it
   // together.
   using Hold = std::shared_ptr<const FileLock>;
 
-  // What is lent outlives it; `path` is made, with its directory, when it is missing, and stays.
+  // The arguments outlive it. The file at `path`, and its directory, are made when missing, and
+  // stay.
   ProcessLock(Loop& loop, FileSystem& files, std::string path);
 
-  // Gives the lock, at once where this process has it or nobody; else later, from the loop.
-  // Unavailable when another process holds it for kPatience; other errors are those of the file.
-  // Nobody is answered when this goes first.
+  // Calls `done` with the lock: at once if it is free or this process holds it; else later, from
+  // the loop. Unavailable when another process holds it for kPatience; other errors are those of
+  // the file. Not called if this is destroyed first.
   void Take(std::function<void(StatusOr<Hold>)> done);
 
  private:
@@ -40,7 +41,7 @@ class ProcessLock {
     std::function<void(StatusOr<Hold>)> done;
   };
 
-  // Null: another process has it.
+  // Null: another process holds it.
   StatusOr<Hold> Try();
   void Look();
 
@@ -48,7 +49,7 @@ class ProcessLock {
   FileSystem& files_;
   const std::string path_;
   std::weak_ptr<const FileLock> held_;
-  std::deque<Waiter> waiting_;  // by time
+  std::deque<Waiter> waiting_;  // in order of time
   Timer retry_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 // know v1alpha1 only.
 constexpr std::string_view kMethods[] = {"/v1.DRAResourceHealth/NodeWatchResources",
                                          "/v1alpha1.DRAResourceHealth/NodeWatchResources"};
-// A driver may make up a new name each round; each is reported once, up to this many.
+// A driver may make up a new name each round; each name is logged once, up to this many.
 constexpr std::size_t kStrangersLoggedMax = 32;
 
 }  // namespace
@@ -69,7 +69,7 @@ void HealthPublisher::Stop() {
 
 void HealthPublisher::AskAndPlan() {
   Ask();
-  // From the answer on, so that a slow probe is not asked all the time.
+  // Counted from the answer, so that a slow probe is not called without pause.
   if (!stopped_) ask_timer_ = edges_.loop.After(options_.period, [this] { AskAndPlan(); });
 }
 
@@ -83,15 +83,15 @@ void HealthPublisher::Ask() {
   LogStrangers(round);
   HealthSnapshot fresh =
       Judge(devices_, round, snapshot_, options_.snapshot, edges_.loop.WallNow());
-  // Kept also when it is not sent: a new subscriber gets the newest.
+  // Kept even when it is not sent: a new subscriber gets the newest.
   const HealthSnapshot before = std::exchange(snapshot_, std::move(fresh));
   CountStates(before);
-  // Without a timer nothing was sent yet, or the last report was withheld: this one must go.
+  // Without a timer nothing was sent yet, or the last report was withheld: this one must be sent.
   if (!SaysTheSame(before, snapshot_) || !resend_timer_) Send();
   if (on_round_) on_round_();
 }
 
-// Reported once each: a name that is not in the inventory is a mistake of the author's.
+// Each is logged once: a name that is not in the inventory is a mistake of the author's.
 void HealthPublisher::LogStrangers(const HealthRound& round) {
   for (const auto& [name, word] : round.reports()) {
     if (strangers_logged_.size() >= kStrangersLoggedMax) return;
@@ -125,7 +125,7 @@ void HealthPublisher::CountStates(const HealthSnapshot& before) {
 
 void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   if (stopped_) return writer->Finish(Unavailable("the driver is stopping"));
-  // The oldest, because a forgotten subscriber is likelier old than new.
+  // The oldest is dropped, since a forgotten subscriber is more likely old than new.
   if (subscribers_.size() >= kSubscribersMax) {
     subscribers_.front()->Finish(ResourceExhausted("more than {} subscribers", kSubscribersMax));
     subscribers_.pop_front();
@@ -139,10 +139,10 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   edges_.metrics.Set("galen_driver_health_subscribers", {},
                      static_cast<double>(subscribers_.size()));
   if (started_ && ProbeLives()) {
-    // Everything at once, as the kubelet expects of a new stream.
+    // The whole snapshot, as the kubelet expects on a new stream.
     (*place)->Send(Encode(snapshot_, options_.snapshot, edges_.loop.WallNow(), ids_));
   } else {
-    // Old news must not look fresh to somebody new: the probe's next answer is sent.
+    // A stale snapshot must not look fresh to a new subscriber, so the probe's next answer is sent.
     resend_timer_.Cancel();
   }
 }
@@ -154,13 +154,13 @@ void HealthPublisher::Send() {
   edges_.metrics.Add("galen_driver_health_reports_total", {});
   if (subscribers_.empty()) return;
   const std::string bytes = Encode(snapshot_, options_.snapshot, edges_.loop.WallNow(), ids_);
-  // A subscriber that turns out to be gone may leave the list while it is notified.
+  // A closed subscriber may remove itself from the list during Send.
   for (auto it = subscribers_.begin(); it != subscribers_.end();) (*it++)->Send(bytes);
 }
 
 void HealthPublisher::OnResendDue() {
   if (ProbeLives()) return Send();
-  // The probe's next answer sends.
+  // The probe's next answer is sent instead.
   resend_timer_.Cancel();
   if (std::exchange(silence_logged_, true)) return;
   edges_.log.Warning("the health probe does not answer; subscribers will see Unknown",

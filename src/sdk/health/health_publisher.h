@@ -1,4 +1,4 @@
-// Asks the author how the devices are and reports to every subscriber: all of it when one
+// Asks the author for the devices' health and reports it to every subscriber: all of it when one
 // subscribes, again on each change, and again within half of the shortest device timeout, but only
 // while the probe lives: a driver whose probe hangs falls silent, and the reader takes a stale
 // report as Unknown. Belongs to its loop.
@@ -23,14 +23,15 @@ namespace galen::sdk {
 inline constexpr std::string_view kHealthV1 = "v1.DRAResourceHealth";
 inline constexpr std::string_view kHealthV1Alpha1 = "v1alpha1.DRAResourceHealth";
 
-// Each subscriber has one slot that holds the newest snapshot: a slow one misses states in between
-// and never the last.
+// Each subscriber has one slot for the newest snapshot: a slow one misses states in between, but
+// never the last.
 class HealthPublisher {
  public:
-  // The probe counts as alive this many of its periods after it answered last: one slow answer is
-  // no silence.
+  // The probe counts as alive this many periods after its last answer: one slow answer is no
+  // silence.
   static constexpr int kProbePeriodsMax = 3;
-  // Past it the oldest subscriber has to leave. A kubelet, its successor and two agents are four.
+  // The most subscribers; beyond it the oldest is dropped. A kubelet, its successor and two agents
+  // are four.
   static constexpr std::size_t kSubscribersMax = 64;
 
   // Devices are named driver/pool/name. `period` is above zero; a probe that takes long is asked
@@ -40,11 +41,10 @@ class HealthPublisher {
     std::string pool;
     Duration period = std::chrono::seconds(5);
     SnapshotOptions snapshot = {};
-    // Reports carry what each device's hardware is found again by, for a reader that knows it by
-    // another name.
+    // Reports carry hardware identifiers, for a reader that knows the devices by other names.
     bool with_hardware_ids = false;
   };
-  // What it needs of the process; lent.
+  // Borrowed parts of the process.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -57,15 +57,15 @@ class HealthPublisher {
   // for as long as it serves.
   void Serve(rpc::Dispatcher& dispatcher);
 
-  // Which devices there are; after Start the author is asked about them soon.
+  // Sets the devices; after Start the author is asked about them soon.
   void SetInventory(const Inventory& inventory);
   // Begins to ask, at once.
   void Start();
-  // Asks the author's callback soon, once for all calls that come before.
+  // Has the author's callback called soon, once for several calls.
   void Changed();
-  // Ends every stream; asks no more.
+  // Ends every stream and asks the author no more.
   void Stop();
-  // Called after each round, when snapshot() is what it found. One callback.
+  // Sets the one callback that is called after each round, when snapshot() is new.
   void OnRound(std::function<void()> callback) { on_round_ = std::move(callback); }
 
   // Open streams.
@@ -75,15 +75,15 @@ class HealthPublisher {
  private:
   using Subscribers = std::list<std::unique_ptr<rpc::NewestStream>>;
 
-  // Asks, and again a period later.
+  // Asks now, and again a period later.
   void AskAndPlan();
-  // One round of the author's report, judged, and sent if it says something new.
+  // One round of the author's report, judged, and sent if it is new.
   void Ask();
   void LogStrangers(const HealthRound& round);
   void CountStates(const HealthSnapshot& before);
   void Subscribe(std::unique_ptr<rpc::StreamWriter> writer);
   void Send();
-  // Half a timeout has passed since something was sent.
+  // Half a timeout has passed since the last report was sent.
   void OnResendDue();
   bool ProbeLives() const;
 
@@ -91,21 +91,21 @@ class HealthPublisher {
   const Options options_;
   const std::function<void(HealthWriter&)> report_;
   std::vector<DeviceIdentity> devices_;
-  HardwareIdsByName ids_;  // as Options ask for them
+  HardwareIdsByName ids_;  // empty unless Options ask for them
   HealthSnapshot snapshot_;
-  // Names that are in no inventory, once reported.
+  // Names that are in no inventory and were logged.
   std::set<std::string> strangers_logged_;
   bool started_ = false;
   bool stopped_ = false;
   bool ask_posted_ = false;
   bool silence_logged_ = false;
-  Time answered_{};  // when the probe answered last
+  Time answered_{};  // the probe's last answer
   Timer ask_timer_;
-  // Counts as set after it ran, too; without it nothing of the present was sent.
+  // Counts as set after it fired, too; unset means that the present snapshot was never sent.
   Timer resend_timer_;
   Subscribers subscribers_;
   std::function<void()> on_round_;
-  // Dies with this, so that a posted task finds nobody.
+  // Dies with this, so that a posted task does nothing afterwards.
   Liveness liveness_;
 };
 

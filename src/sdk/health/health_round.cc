@@ -22,8 +22,8 @@ void HealthRound::Unknown(std::string_view device, HealthCause cause) {
 }
 
 void HealthRound::Timeout(std::string_view device, std::chrono::seconds timeout) {
-  // An author's loop over made-up names must not fill the memory; what is past the bound is no
-  // device's anyway.
+  // An author's loop over made-up names must not fill the memory; names beyond the bound are no
+  // devices anyway.
   if (timeouts_.size() < kDevicesMax) timeouts_[std::string(device)] = timeout;
 }
 

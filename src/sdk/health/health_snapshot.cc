@@ -10,14 +10,14 @@
 namespace galen::sdk {
 namespace {
 
-// Codes, values, units: what is longer is a sentence in the wrong place.
+// For codes, values and units: a longer text is a sentence in the wrong field.
 constexpr std::size_t kCauseTextBytesMax = 64;
 constexpr std::size_t kSignBytesMax = 256;
 // 2,100 devices with every text at its bound are just below 4 MiB; past that texts are cut so that
 // kDevicesMax devices fit.
 constexpr std::size_t kRoomyDevicesMax = 2000;
 constexpr std::size_t kTightMessageBytesMax = 200;
-// As the agent bounds it: silence must end some day.
+// The agent has the same bound, so that a silent device becomes Unknown some day.
 constexpr std::chrono::hours kTimeoutMax{24};
 // Kubernetes 1.34, whose kubelets read no timeout of a device: pkg/kubelet/cm/dra, healthTimeout.
 constexpr std::chrono::seconds kOldKubeletTimeout{30};
@@ -49,11 +49,11 @@ Cause CauseOf(const HealthCause& cause) {
 
 double ShareOf(const HealthRound::Report& report) {
   if (report.state != HealthState::kDegraded) return 1;
-  // Whoever divides by zero has nothing left to offer.
+  // A share that is not finite comes from a division by zero, and counts as everything lost.
   return std::isfinite(report.share) ? std::clamp(report.share, 0.0, 1.0) : 0;
 }
 
-// Whole seconds are all that the wire carries; none would mean the reader's default.
+// The protocol carries whole seconds; zero would mean the reader's default.
 Duration WholeSeconds(Duration timeout) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
   return std::clamp<Duration>(seconds, std::chrono::seconds(1), kTimeoutMax);
@@ -109,13 +109,13 @@ void EncodeFinding(const DeviceFinding& finding, bool roomy, v1::Finding& out) {
   out.set_owner(std::string(ToString(cause.owner)));
   out.set_serial(finding.identity.serial);
   out.set_model(finding.identity.model);
-  // The raw sign is the first to go when there is no room: it is for the curious.
+  // Without room the raw sign is left out first: it is only additional information.
   if (roomy) out.set_sign(finding.sign);
 }
 
 }  // namespace
 
-// Through the same slice that is published, so that the agent finds one identity on both ways.
+// From the published slice, so that the agent finds the same identity in both places.
 std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
                                          const Inventory& inventory) {
   std::vector<DeviceIdentity> identities;
@@ -151,7 +151,7 @@ HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRou
     const auto known = before.find(identity.id.device);
     const bool same = known != before.end() && SameFinding(known->second.health, finding.health);
     finding.health.since = same ? known->second.health.since : seen;
-    // Each reading has a sign of its own; the one that brought the finding is the one to keep.
+    // Each reading has its own sign; the sign that began the finding is kept.
     if (same) finding.sign = known->second.sign;
     snapshot.emplace(identity.id.device, std::move(finding));
   }

@@ -1,5 +1,5 @@
-// The present health of all devices of a driver, made from a round and what was known before, and
-// its form on the wire. Pure: state comes in and goes out as values, the time is an argument.
+// The present health of all devices of a driver, made from a round and the snapshot before, and its
+// encoding. Pure: state comes in and goes out as values, the time is an argument.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@
 namespace galen::sdk {
 
 // What the driver's author reports of the devices in one round: HealthWriter for the author, read
-// by the Judge. A value; made for one call of `report` and read right after it. Takes names as they
-// come: which of them are devices, the reader decides.
+// by the Judge. A value; made for one call of `report` and read right after it. Accepts any name;
+// the reader decides which names are devices.
 class HealthRound final : public HealthWriter {
  public:
-  // The latest report on one device. `share` is as the author gave it, in bounds or not.
+  // The latest report on one device. `share` is as the author gave it, unchecked.
   struct Report {
     HealthState state = HealthState::kUnknown;
     double share = 1;
@@ -35,7 +35,7 @@ class HealthRound final : public HealthWriter {
 
   // nullptr: nothing was reported.
   const Report* Find(std::string_view device) const;
-  // nullopt: none was said. Not bounded yet.
+  // nullopt: none was given. Not bounded yet.
   std::optional<Duration> TimeoutOf(std::string_view device) const;
   const std::map<std::string, Report, std::less<>>& reports() const { return reports_; }
 
@@ -51,8 +51,7 @@ inline constexpr std::size_t kWireMessageBytesMax = 1024;
 // grpc-go, and with it the kubelet, refuses a message that is larger, by default.
 inline constexpr std::size_t kSnapshotBytesMax = 4 * 1024 * 1024;
 
-// What is said of one device, and what travels beside it: who the device is, and the raw sign, ""
-// when there is none.
+// One device's finding, with its identity and the raw sign, "" when there is none.
 struct DeviceFinding {
   DeviceHealth health;
   DeviceIdentity identity;
@@ -63,7 +62,7 @@ using HealthSnapshot = std::map<std::string, DeviceFinding, std::less<>>;
 
 // How states that Kubernetes does not know, and timeouts that were not given, are reported.
 struct SnapshotOptions {
-  Duration timeout = kHealthTimeoutDefault;  // of devices whose round says none
+  Duration timeout = kHealthTimeoutDefault;  // for devices without a timeout in the round
   bool degraded_as_unhealthy = false;
 };
 
@@ -73,19 +72,19 @@ std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::s
                                          const Inventory& inventory);
 
 using HardwareIdsByName = std::map<std::string, HardwareIds, std::less<>>;
-// The same inventory's devices by what their hardware is found again by: the attributes "uuid",
-// "serial" and Kubernetes' standard "pciBusID".
+// The hardware identifiers of the inventory's devices: the attributes "uuid", "serial" and
+// Kubernetes' standard "pciBusID".
 HardwareIdsByName HardwareIdsOf(const Inventory& inventory);
 
-// The finding of each of `devices`; reports on others are left out. `since` stays what it was while
-// state, share and cause do; a new finding dates from when the author saw it, never later than
-// `now`. Texts are made valid and bounded, timeouts whole seconds from 1 s to 24 h. A device
-// without a report is Unknown (NotReported).
+// The finding of each of `devices`; reports on others are ignored. `since` stays while state, share
+// and cause do; a new finding dates from the author's time, never later than `now`. Texts are made
+// valid and bounded, timeouts whole seconds from 1 s to 24 h. A device without a report is Unknown
+// (NotReported).
 HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRound& round,
                      const HealthSnapshot& before, const SnapshotOptions& options, WallTime now);
 
-// Whether two snapshots say the same to whoever listens: findings, identities and timeouts. Times
-// and raw signs are left out.
+// Whether two snapshots are the same for a subscriber: findings, identities and timeouts. Times and
+// raw signs do not count.
 bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b);
 
 // The shortest timeout of the devices and of the options, and no longer than the 30 s of a kubelet
@@ -95,7 +94,7 @@ Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& 
 // A NodeWatchResourcesResponse, with our Finding beside each device's health; its bytes are the
 // same in v1 and v1alpha1. `now` becomes last_updated_time. Never more than kSnapshotBytesMax for
 // up to kDevicesMax devices: with very many, texts get shorter.
-// Devices in `ids` are reported with these too.
+// Devices in `ids` carry their hardware identifiers too.
 std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now,
                    const HardwareIdsByName& ids = {});
 

@@ -39,7 +39,7 @@ Status PluginDeviceEdits::SetDevices(const std::vector<std::string>& devices) {
       former_.erase(device);
       complaints_.erase(device);
     } else {
-      // Edits that a runtime would refuse are not asked for again: they are the author's fault.
+      // Invalid edits are not asked for again: they are a fault of the author's code.
       if (edits.status().code() == Code::kUnavailable) unanswered = edits.status();
       const std::string& why = edits.status().message();
       if (std::exchange(complaints_[device], why) == why) continue;
@@ -55,7 +55,7 @@ void PluginDeviceEdits::TakeFormer() {
   if (std::exchange(former_taken_, true)) return;
   const StatusOr<std::string> text = files_.Read(path_);
   const StatusOr<Json> file = text.ok() ? Json::Parse(*text) : StatusOr<Json>(text.status());
-  // One that cannot be read is written anew.
+  // An unreadable file is written anew.
   if (!file.ok()) return;
   for (const Json& device : (*file)["devices"].items()) {
     former_[device["name"].AsString()] = device;
@@ -64,7 +64,7 @@ void PluginDeviceEdits::TakeFormer() {
 
 StatusOr<std::vector<std::string>> PluginDeviceEdits::NamesFor(
     const std::vector<std::string>& devices) {
-  // First all of them, so that one that cannot be had leaves the file as it was.
+  // All edits are collected first, so that a failure leaves the file as it was.
   std::map<std::string, CdiEdits> fresh;
   for (const std::string& device : devices) {
     ASSIGN_OR_RETURN(fresh[device], AskFor(device));
@@ -103,7 +103,7 @@ Status PluginDeviceEdits::Write() {
   Json spec = MakeCdiDeviceSpec(driver_, edits_);
   for (const auto& [device, former] : former_) spec["devices"].Append(former);
   const std::string text = spec.DumpPretty() + "\n";
-  // Container runtimes watch the directory and read it again for each change.
+  // Unchanged files are not written: runtimes watch the directory and reread it after each change.
   if (const StatusOr<std::string> now = files_.Read(path_); now.ok() && *now == text) {
     return OkStatus();
   }

@@ -130,7 +130,7 @@ void DevicePlugin::LookForHeld() {
 }
 
 void DevicePlugin::Offer() {
-  // Also while another process serves: what an Unknown device was last is its word afterwards.
+  // Also while another process serves: an Unknown device later keeps the health that it had last.
   devices_ = ListDevices(inventory_, health_, devices_, options_.degraded_as_unhealthy);
   if (!active_) return;
   PluginDevices offered = devices_;

@@ -24,6 +24,7 @@ namespace galen::sdk {
 // may call. Start once, Stop once.
 class DevicePlugin {
  public:
+  // What it offers, and under which paths.
   struct Options {
     std::string driver;
     std::string resource;  // REQUIRES: IsExtendedResource
@@ -32,29 +33,31 @@ class DevicePlugin {
     std::string cdi_root;
     bool degraded_as_unhealthy = false;
   };
+  // Calls to the driver's other parts.
   struct Handlers {
     PluginDeviceEdits::Ask edits;
     // OK when no claim has the device.
     std::function<Status(const std::string& device)> check_free;
   };
-  // Between looks at whether claims have let go of devices, or the disk takes what it refused.
+  // How often to check whether claims have released devices, or a failed disk works again.
   static constexpr Duration kUpkeepPeriod = std::chrono::seconds(5);
-  // The same for another process and the socket: as long the resource is gone in a rolling update.
+  // How often to check whether another process has released the socket: the resource may be gone
+  // that long in a rolling update.
   static constexpr Duration kTakeOverPeriod = std::chrono::seconds(1);
 
-  // `health` is what the driver knows of its devices, nullptr without health; lent. REQUIRES: edges
-  // with a dialer.
+  // `health` is the driver's present health, nullptr without health; borrowed. REQUIRES: edges with
+  // a dialer.
   DevicePlugin(Edges edges, Options options, Handlers handlers, const HealthSnapshot* health);
 
-  // The devices to offer, and no others.
+  // Sets the devices to offer.
   void SetInventory(const Inventory& inventory);
-  // What is known of their health may have changed.
+  // The devices' health may have changed.
   void HealthChanged();
-  // Listens and registers, or waits for the socket that another process serves. Errors are those of
+  // Listens and registers, or waits until another process releases the socket. Errors are those of
   // making directory and socket.
   Status Start();
-  // Ends the list, so that the kubelet offers no device any more; up to `deadline` later the socket
-  // closes. The CDI file stays.
+  // Ends the list, so that the kubelet offers no device any more; at most `deadline` later the
+  // socket closes. The CDI file stays.
   void Stop(Duration deadline);
 
   // "" when the kubelet reads the list, or another process serves it.
@@ -65,7 +68,7 @@ class DevicePlugin {
   void KeepUpLater();
   void KeepUp();
   void WriteFile();
-  // Which devices claims have, if that may have changed.
+  // Checks which devices claims hold, if that may have changed.
   void LookForHeld();
   void Offer();
   StatusOr<std::vector<std::string>> Allocate(const std::vector<std::string>& ids);
@@ -75,18 +78,18 @@ class DevicePlugin {
   const Handlers handlers_;
   const HealthSnapshot* const health_;
   Inventory inventory_;
-  PluginDevices devices_;       // of the inventory, those that claims have among them
-  std::set<std::string> held_;  // those
+  PluginDevices devices_;       // all of the inventory, including those that claims hold
+  std::set<std::string> held_;  // devices that claims hold
   PluginDeviceEdits edits_;
   PluginService service_;
   rpc::Dispatcher methods_;
   rpc::PeerGate gate_;
   net::SocketKeeper socket_;
   KubeletRegistration registration_;
-  bool active_ = false;  // the socket is ours
+  bool active_ = false;  // this process owns the socket
   bool file_due_ = false;
   bool waiting_logged_ = false;
-  std::string trouble_;  // with the socket, that was logged last
+  std::string trouble_;  // the last problem with the socket that was logged
   Timer upkeep_timer_;
 };
 

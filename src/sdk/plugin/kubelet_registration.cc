@@ -66,15 +66,15 @@ void KubeletRegistration::LookNowAndThen() {
   look_timer_ = parts_.loop.After(kLookPeriod, [this] { LookNowAndThen(); });
 }
 
-// Every notice ends here, also of files that are none of ours, as the kubelet's checkpoint: what is
-// found decides.
+// Every file event leads here, also for files of others such as the kubelet's checkpoint: only the
+// present state counts.
 void KubeletRegistration::Look() {
   if (stopped_ || asking_) return;
   const std::optional<std::string> mark = parts_.sockets.MarkOf(options_.kubelet_socket);
   if (!mark) return NoteTrouble("there is no " + options_.kubelet_socket);
   if (service_.kubelet_listens() && mark == asked_) return;
   if (mark != asked_) {
-    // A new kubelet: it does not pay for what the former one refused.
+    // A new kubelet has not refused anything yet.
     backoff_.Reset();
     waiting_ = false;
     timer_.Cancel();
@@ -115,18 +115,18 @@ void KubeletRegistration::Register() {
 }
 
 void KubeletRegistration::OnAnswer(const Status& status) {
-  // Later: this runs inside of what is let go.
+  // In a later turn: this runs inside the call that is destroyed.
   end_timer_ = parts_.loop.After(Duration::zero(), [this] {
     call_.reset();
     dialling_.reset();
     connection_.reset();
     asking_ = false;
-    // What happened meanwhile: perhaps another kubelet.
+    // The kubelet may have been replaced meanwhile.
     Look();
   });
   if (status.ok()) {
     trouble_.clear();
-    // What the stream did since is with OnKubelet.
+    // A stream that opened since was handled by OnKubelet.
     if (!service_.kubelet_listens() && !waiting_) LookAfter(kStreamWithin);
     return;
   }

@@ -13,7 +13,7 @@
 namespace galen::sdk {
 namespace {
 
-// Kubernetes' standard attribute, or the driver's own of that name.
+// The value of Kubernetes' standard attribute, or of the driver's own with the same name.
 template <typename Value>
 const Value* AttributeOf(const Device& device, const std::string& name) {
   for (const std::string& key : {"resource.kubernetes.io/" + name, name}) {
@@ -37,7 +37,7 @@ bool IsHealthy(const DeviceFinding& finding, bool before, bool degraded_as_unhea
   GALEN_UNREACHABLE();
 }
 
-// "*" takes any characters, also none. In time of both lengths multiplied, at most.
+// "*" matches any characters, also none. Takes at most the product of both lengths.
 bool Matches(std::string_view text, std::string_view pattern) {
   std::size_t t = 0, p = 0, taken = 0;
   std::optional<std::size_t> star;
@@ -72,7 +72,8 @@ PluginDevices ListDevices(const Inventory& inventory, const HealthSnapshot* heal
       listed.healthy = IsHealthy(finding->second, was == before.end() || was->second.healthy,
                                  degraded_as_unhealthy);
     }
-    // An Unhealthy one stays listed as such, which its Pods show; it is given to nobody anyway.
+    // An Unhealthy device stays listed as such, so that its Pods show it; the kubelet gives it to
+    // no Pod.
     if (listed.healthy && device.offered != Device::Offered::kAlways) continue;
     if (const auto* node = AttributeOf<std::int64_t>(device, "numaNode")) listed.numa_node = *node;
     if (const auto* root = AttributeOf<std::string>(device, "pcieRoot")) listed.pcie_root = *root;
@@ -96,11 +97,11 @@ bool IsExtendedResource(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == std::string_view::npos || name.starts_with("requests.")) return false;
   const std::string_view domain = name.substr(0, slash);
-  // Any name with this text in its domain is "native" to Kubernetes.
+  // A domain that contains this text is "native" to Kubernetes.
   if (domain.ends_with("kubernetes.io")) return false;
-  // Quota counts it as "requests.<name>", which must be a qualified name, too: 253 less 9.
+  // Quota uses the name "requests.<name>", which must be a qualified name too: 253 less 9.
   constexpr std::size_t kDomainMax = 244;
-  // The part behind it is named as a label's value is, which a taint's is, too.
+  // The part after the slash follows the rules of label values, as taint values do.
   const std::string_view resource = name.substr(slash + 1);
   return domain.size() <= kDomainMax && IsDnsSubdomain(domain) && !resource.empty() &&
          IsTaintValue(resource);

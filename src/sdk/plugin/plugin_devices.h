@@ -1,5 +1,5 @@
-// The devices that a device plugin offers, as the kubelet's device manager knows them: an id, one
-// of two words about its health, and where it sits. Pure.
+// The devices that a device plugin offers, as the kubelet's device manager knows them: an id,
+// Healthy or Unhealthy, and its NUMA node. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace galen::sdk {
 
 // One device of the list.
 struct PluginDevice {
-  // What is reported to the kubelet. Of a device that is Unknown: what was known of it last.
+  // The health for the kubelet; an Unknown device keeps its last known one.
   bool healthy = true;
   std::optional<std::int64_t> numa_node = {};
   std::string pcie_root = {};  // "pci0000:4a"; "" when it is not known
@@ -26,10 +26,10 @@ struct PluginDevice {
 using PluginDevices = std::map<std::string, PluginDevice, std::less<>>;
 
 // The list of `inventory`, where `before` was the last one. `health` is nullptr for a driver
-// without health, whose devices are all Healthy. Otherwise a device that was not judged yet is left
-// out until it is, so that a bad one is never offered as a good one. Device plugins have no word
-// for Unknown, which is never taken for bad: such a device keeps the word that it had, and is
-// Healthy if it had none. Degraded is Unhealthy where the driver says so. A device that is not
+// without health, whose devices are all Healthy. Otherwise a device without health is left out
+// until it has one, so that a broken one is never offered as Healthy. Device plugins have no
+// Unknown state, and Unknown does not count as broken: such a device keeps its former health, and
+// is Healthy if it had none. Degraded is Unhealthy where the driver says so. A device that is not
 // always offered is left out unless it is Unhealthy: taints mean nothing to a kubelet's devices.
 PluginDevices ListDevices(const Inventory& inventory, const HealthSnapshot* health,
                           const PluginDevices& before, bool degraded_as_unhealthy);
@@ -41,7 +41,7 @@ std::string EncodeList(const PluginDevices& devices);
 // Kubernetes' own and not "requests.…" (IsExtendedResourceName of k8s.io/kubernetes).
 bool IsExtendedResource(std::string_view name);
 
-// Whether the device is one of those that the plugin offers: patterns may hold "*"; none take all.
+// Whether the plugin offers the device: patterns may hold "*"; no patterns match all.
 bool IsSelected(std::string_view device, const std::vector<std::string>& patterns);
 
 }  // namespace galen::sdk

@@ -114,7 +114,7 @@ void PluginService::SetDevices(PluginDevices devices) {
                static_cast<double>(healthy));
   metrics_.Set("galen_driver_plugin_devices", {{"health", "Unhealthy"}},
                static_cast<double>(devices_.size() - healthy));
-  // One that turns out to be gone may leave the list while it is notified.
+  // A closed stream may remove itself from the list during Send.
   for (auto it = streams_.begin(); it != streams_.end();) (*it++)->Send(*list_);
 }
 

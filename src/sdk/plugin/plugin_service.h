@@ -1,5 +1,5 @@
-// The service v1beta1.DevicePlugin for one resource: the list of devices on streams, and what a
-// container gets with them. Belongs to its loop.
+// The service v1beta1.DevicePlugin for one resource: the list of devices as a stream, and what a
+// container gets with its devices. Belongs to its loop.
 #pragma once
 
 #include <cstddef>
@@ -19,51 +19,50 @@
 
 namespace galen::sdk {
 
-// Which of the devices that a kubelet may give to a container go well together. Pure.
-//
-// `size` of `available`, `must` among them and first: on as few NUMA nodes as can be, the nodes of
-// those that must be there before others, and on a node below as few PCIe roots as can be. Of
-// several that are alike in this, the one with the fewest free devices, so that large groups stay
-// whole; if none has enough, the one with the most. Devices of which nothing is known are
-// given last, a node whose roots are not known as one root. The same arguments give the same
-// answer. InvalidArgument when `size` cannot be met.
+// Which of the devices that a kubelet may give to a container go well together. Pure. `size` of
+// `available`, `must` among them and first: on as few NUMA nodes as possible, beginning with the
+// nodes of `must`, and within a node below as few PCIe roots as possible. Of equal groups the one
+// with the fewest free devices is taken, so that large groups stay whole; if none has enough, the
+// one with the most. Devices without a known node come last; a node whose roots are not known
+// counts as one root. The same arguments give the same answer. InvalidArgument when `size` cannot
+// be met.
 StatusOr<std::vector<std::string>> PreferDevices(const PluginDevices& devices,
                                                  const std::vector<std::string>& available,
                                                  const std::vector<std::string>& must,
                                                  std::size_t size);
 
-// The kubelet's options for registering are what GetDevicePluginOptions answers: no call before a
-// container starts, and preferences are known.
+// The same options in the registration and in GetDevicePluginOptions: no call before a container
+// starts; preferred allocations are supported.
 inline constexpr bool kPreStartRequired = false;
 inline constexpr bool kPreferenceKnown = true;
 
-// Each stream has one slot that holds the newest list: a slow reader misses lists in between and
-// never the last. The kubelet has one stream; others may look on, and never end the kubelet's.
+// Each stream has one slot for the newest list: a slow reader misses lists in between, but never
+// the last. The kubelet has one stream; other readers never end the kubelet's.
 class PluginService {
  public:
-  // Past it the oldest that is not the kubelet's has to leave.
+  // The most streams; beyond it the oldest one that is not the kubelet's is ended.
   static constexpr std::size_t kStreamsMax = 16;
-  // Containers of one request.
+  // The most containers in one request.
   static constexpr int kContainersMax = 1024;
 
-  // The CDI names of devices that a container is given, or why it cannot have them.
+  // The CDI names for the devices of a container, or the reason why it cannot have them.
   using Allocate =
       std::function<StatusOr<std::vector<std::string>>(const std::vector<std::string>& ids)>;
 
-  // What is lent outlives it.
+  // The arguments outlive it.
   PluginService(Log& log, Metrics& metrics, Allocate allocate);
 
   // Adds the five methods. Before the socket listens; the dispatcher calls this for as long as it
   // serves.
   void Serve(rpc::Dispatcher& dispatcher);
 
-  // The list from now on. Streams get it at once where it differs from the last; until the first
-  // call they get nothing.
+  // Sets the list. Streams get it at once where it differs from the last; until the first call they
+  // get nothing.
   void SetDevices(PluginDevices devices);
-  // Whether the next stream is the kubelet's, at which this plugin is registering now; a stream
-  // that the kubelet has from before is ended then.
+  // Whether the next stream is the kubelet's, because the plugin is registering now; the kubelet's
+  // former stream is then ended.
   void AwaitKubelet(bool await) { awaiting_kubelet_ = await; }
-  // Called each time the kubelet's stream has gone, or come.
+  // Sets the callback that is called when the kubelet's stream has opened or closed.
   void OnKubelet(std::function<void(bool listens)> callback) { on_kubelet_ = std::move(callback); }
   // Ends every stream, so that the kubelet knows at once; new ones are refused.
   void Stop();
@@ -84,7 +83,7 @@ class PluginService {
   Metrics& metrics_;
   const Allocate allocate_;
   std::function<void(bool listens)> on_kubelet_;
-  std::optional<std::string> list_;  // as it is sent
+  std::optional<std::string> list_;  // encoded
   PluginDevices devices_;
   Streams streams_;
   Streams::iterator kubelet_ = streams_.end();

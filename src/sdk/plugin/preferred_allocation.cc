@@ -10,7 +10,7 @@
 namespace galen::sdk {
 namespace {
 
-// The key of devices whose node is not known: behind all others.
+// The key of devices without a known node: after all others.
 constexpr std::pair<bool, std::int64_t> kNoNode{true, 0};
 
 using Node = std::pair<bool, std::int64_t>;
@@ -39,7 +39,7 @@ std::string RootOf(const PluginDevices& devices, const std::string& id) {
   return device == nullptr ? "" : device->pcie_root;
 }
 
-// The fewest roots below which `wanted` of `ids` are.
+// The fewest roots that together have `wanted` of `ids`.
 std::size_t RootsFor(const PluginDevices& devices, const Ids& ids, std::size_t wanted) {
   std::map<std::string, std::size_t> of_root;
   for (const std::string& id : ids) ++of_root[RootOf(devices, id)];
@@ -54,8 +54,9 @@ std::size_t RootsFor(const PluginDevices& devices, const Ids& ids, std::size_t w
 bool IsKnown(const Node& node) { return node != kNoNode; }
 bool IsKnown(const std::string& root) { return !root.empty(); }
 
-// The group to take from next: one that is in use already, then one that is known, then of those
-// that have enough the one that needs the fewest roots for it, and the smallest; then the largest.
+// The group to take from next: first one that is already used, then one that is known; then, of
+// those that have enough devices, the one that needs the fewest roots, then the smallest; if none
+// has enough, the largest.
 template <typename Place>
 typename Groups<Place>::iterator Next(const PluginDevices& devices, Groups<Place>& groups,
                                       const std::set<Place>& in_use, std::size_t wanted) {
@@ -78,7 +79,7 @@ typename Groups<Place>::iterator Next(const PluginDevices& devices, Groups<Place
   return best;
 }
 
-// Takes up to `wanted` from groups of `ids` by `place`, and gives them to `take`.
+// Takes up to `wanted` of `ids`, grouped by `place`, and passes them to `take`.
 template <typename Place, typename PlaceOf, typename Take>
 void FromGroups(const PluginDevices& devices, const Ids& ids, std::set<Place> in_use,
                 std::size_t wanted, const PlaceOf& place, const Take& take) {

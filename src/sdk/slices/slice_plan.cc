@@ -19,14 +19,14 @@ std::string NameStem(const SliceScope& scope) {
   std::string stem = fmt::format("{}-{}", scope.node, scope.driver);
   if (stem.size() <= kNameStemMax) return stem;
   const std::string digest = DigestHex(stem, 8);
-  // Two long names that begin alike must not share a slice.
+  // Two long names with the same beginning must not share a slice.
   stem.resize(200);
   // A label may not begin with the "-" that follows.
   while (stem.ends_with('.')) stem.pop_back();
   return fmt::format("{}-{}", stem, digest);
 }
 
-// Gives taints of `wanted` that have no time the time that the same taint has in `have`.
+// Copies times of taints from `have` to the same taints in `wanted` that have none.
 void KeepTimes(const kube::SliceDevice& have, kube::SliceDevice& wanted) {
   for (DeviceTaint& taint : wanted.taints) {
     if (taint.added) continue;
@@ -46,8 +46,8 @@ bool SameCapacity(const std::map<std::string, std::string>& have,
                     });
 }
 
-// An API server gives each taint its time, and quantities a form of its own: a device that comes
-// back with those is still the one that was written.
+// An API server sets each taint's time and rewrites quantities: a device that comes back so is
+// still the one that was written.
 bool SameDevice(const kube::SliceDevice& have, kube::SliceDevice wanted) {
   if (!SameCapacity(have.capacity, wanted.capacity)) return false;
   wanted.capacity = have.capacity;
@@ -64,7 +64,7 @@ bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wan
 
 using Reduced = std::map<std::string, ReducedSlice>;
 
-// As it is wanted, or as much of that as the API server keeps.
+// Whether the slice is as wanted, or as much so as the API server keeps.
 bool IsAsWanted(const kube::ResourceSlice& have, const kube::ResourceSlice& wanted,
                 const Reduced& reduced) {
   if (SaysTheSame(have, wanted)) return true;
@@ -73,7 +73,7 @@ bool IsAsWanted(const kube::ResourceSlice& have, const kube::ResourceSlice& want
          SaysTheSame(have, it->second.kept);
 }
 
-// A taint that stays began when it began: claims count their tolerationSeconds from then.
+// A taint that stays keeps its time: claims count their tolerationSeconds from then.
 void KeepTimes(const kube::ResourceSlice& have, kube::ResourceSlice& wanted) {
   for (kube::SliceDevice& device : wanted.devices) {
     const auto it =
@@ -85,8 +85,8 @@ void KeepTimes(const kube::ResourceSlice& have, kube::ResourceSlice& wanted) {
 
 using Have = std::map<std::string, PublishedSlice>;
 
-// Counted in this pool only: another pool of the driver's, from an earlier configuration, counts
-// for itself.
+// Only this pool counts: another pool of the driver's, from an earlier configuration, has
+// generations of its own.
 std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
   std::int64_t newest = 0;
   for (const auto& [name, published] : have) {
@@ -95,7 +95,7 @@ std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
   return newest;
 }
 
-// Whether each slice of `generation` is one that is wanted, as it is wanted: then only the missing
+// Whether each slice of `generation` is one of the wanted ones, unchanged: then only the missing
 // ones need be written, and readers see no step back.
 bool GenerationIsSound(const std::map<std::string, const kube::ResourceSlice*>& wanted,
                        const Have& have, std::int64_t generation, const Reduced& reduced) {
@@ -122,8 +122,8 @@ std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Invento
   });
   const bool tainted = std::any_of(inventory.begin(), inventory.end(),
                                    [](const Device& device) { return !device.taints.empty(); });
-  // Either limit for all slices: one taint more or less then moves devices between slices, which is
-  // rare, and keeps names simple.
+  // One limit for all slices: devices then move between slices only when the first taint comes or
+  // the last one goes, which is rare.
   const std::size_t most = tainted ? kDevicesPerSliceMaxWithTaints : kDevicesPerSliceMax;
   const std::size_t count = (inventory.size() + most - 1) / most;
   std::vector<kube::ResourceSlice> slices(count);
@@ -159,7 +159,7 @@ std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
     dropped.push_back({"allowMultipleAllocations",
                        "switch the API server's feature gate DRAConsumableCapacity on"});
   }
-  // No gate of ours: most often an admission webhook that has its own idea.
+  // No feature gate explains it: most often an admission webhook changes the object.
   if (dropped.empty())
     dropped.push_back({"something else", "look for a webhook that changes ResourceSlices"});
   return dropped;
@@ -173,8 +173,8 @@ SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have&
   const std::string pool = wanted.empty() ? "" : wanted.front().pool;
   std::int64_t generation =
       std::max({NewestGeneration(have, pool), generation_least, static_cast<std::int64_t>(1)});
-  // A generation never says two things: once a slice of it differs, all of them are written under
-  // the next.
+  // A generation's content never changes: once a slice of it differs, all slices are written with
+  // the next generation.
   if (!GenerationIsSound(by_name, have, generation, reduced)) ++generation;
 
   SlicePlan plan;

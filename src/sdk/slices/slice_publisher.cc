@@ -26,7 +26,7 @@ kube::Watcher::Options WatchOwn(const SliceScope& scope) {
 WorkQueue<std::string>::Options QueueOptions() {
   WorkQueue<std::string>::Options options;
   options.backoff = {.first = std::chrono::milliseconds(250), .most = std::chrono::seconds(60)};
-  // There is one Round, which its answers go to.
+  // There is only one Round, which gets the answers.
   options.at_once_max = 1;
   return options;
 }
@@ -39,12 +39,12 @@ bool IsOlder(const PublishedSlice& a, const PublishedSlice& b) {
 
 }  // namespace
 
-// One look at the pool: what is to be done, how much of it is still under way, and how it went.
+// One look at the pool: what to do, how much of it is still under way, and the outcome.
 struct SlicePublisher::Round {
   SlicePlan plan;
   Done done;
   std::size_t waiting = 0;
-  bool outdated = false;  // other slices are wanted since it was planned
+  bool outdated = false;  // the wanted slices changed after it was planned
   Status worst;
 };
 
@@ -53,7 +53,7 @@ StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object) {
   ASSIGN_OR_RETURN(published.slice, kube::DecodeSlice(object));
   const std::string& text = object["metadata"]["annotations"][kPublisherAnnotation].AsString();
   std::from_chars(text.data(), text.data() + text.size(), published.publisher);
-  // Whoever comes next is one more, whatever somebody has written there.
+  // The next rank is one higher, but must not overflow, whatever value somebody has written there.
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
   published.publisher = std::clamp<std::int64_t>(published.publisher, 0, kMost);
   return published;
@@ -88,7 +88,8 @@ void SlicePublisher::Start() {
 }
 
 void SlicePublisher::OnShown(const std::string& name, const PublishedSlice& now) {
-  // What we wrote since is on its way. Only then: a restored etcd goes back in its versions.
+  // The watch has not caught up with our own write. Only for slices in ahead_: a restored etcd goes
+  // back in its versions.
   if (ahead_.contains(name) && IsOlder(now, have_.at(name))) return;
   have_.insert_or_assign(name, now);
   ahead_.erase(name);
@@ -99,7 +100,7 @@ void SlicePublisher::OnGone(const std::string& name, const std::string& uid) {
   EraseIf(name, uid);
 }
 
-// Another of the name may have been made meanwhile.
+// Another slice of the name may have been made meanwhile.
 void SlicePublisher::EraseIf(const std::string& name, const std::string& uid) {
   const auto it = have_.find(name);
   if (it == have_.end() || it->second.slice.uid != uid) return;
@@ -124,7 +125,7 @@ bool SlicePublisher::WantOffered() {
   return changed;
 }
 
-// Once and for all: trying again would offer a bad device each time.
+// Decided once: trying again would offer a bad device each time.
 void SlicePublisher::WithdrawWhatTaintsDoNotKeepAway() {
   if (!std::exchange(taints_count_, false) || !WantOffered()) return;
   edges_.log.Warning("tainted devices are withdrawn: the API server keeps no taints",
@@ -138,8 +139,8 @@ void SlicePublisher::Stop() {
 }
 
 void SlicePublisher::Reconcile(Done done) {
-  // What is not known must not be taken for absent: an empty list before the first answer would
-  // look like a wipe.
+  // An unread list must not be taken for an empty one: before the first answer it would look like a
+  // wipe.
   if (stopped_ || !inventory_known_ || !informer_->synced()) return done(OkStatus());
   calls_.clear();
   gone_.clear();
@@ -151,10 +152,10 @@ void SlicePublisher::Reconcile(Done done) {
                  alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
   round_->done = std::move(done);
   LogYielded(round_->plan.yielded);
-  // Until it is written, which may fail for long; what an earlier look wrote says nothing of it.
+  // False until it is written, which may fail for long; an earlier look's success does not count.
   settled_ = round_->plan.empty() && !round_->plan.yielded;
   if (round_->plan.yielded) {
-    // The other instance's end is not notified, so the queue looks again by itself.
+    // Nothing notifies of the other instance's end, so the queue looks again by itself.
     return round_->done(Unavailable("a newer instance of this driver publishes the pool"));
   }
   if (round_->plan.empty()) return round_->done(OkStatus());
@@ -170,21 +171,21 @@ void SlicePublisher::RankOnce() {
   }
 }
 
-// Asked anew each time: a slice owned by a Node that was made again under its name would be
-// garbage as soon as it is written.
+// Read anew each time: a slice owned by a former Node of the same name would be collected as soon
+// as it is written.
 void SlicePublisher::AskForNode() {
   calls_.push_back(
       edges_.api.Do(kube::Get(kube::kNodes, "", scope_.node), [this](const StatusOr<Json>& node) {
         if (node.ok()) return Carry((*node)["metadata"]["uid"].AsString());
         Status status = Annotate(node.status(), "get node {}", scope_.node);
-        // The Node may come later: a kubelet that registers itself is often slower than we are.
+        // The Node may come later: a kubelet that registers itself is often slower than the driver.
         if (status.code() == Code::kNotFound) status = Unavailable("{}", status.message());
         LogTrouble(status);
         round_->done(status);
       }));
 }
 
-// All writes at once: none waits for another, and the pool is whole only with the last anyway.
+// All writes at once: none depends on another, and the pool is complete only with the last anyway.
 void SlicePublisher::Carry(const std::string& node_uid) {
   const SlicePlan& plan = round_->plan;
   round_->waiting = plan.create.size() + plan.update.size() + plan.remove.size();
@@ -196,7 +197,7 @@ void SlicePublisher::Carry(const std::string& node_uid) {
   }
   for (const kube::ResourceSlice& slice : plan.remove) {
     kube::DeleteOptions options;
-    // A slice that was made again under the name is not the one that is to go.
+    // A slice that was made again under the name is not removed.
     options.uid = slice.uid;
     calls_.push_back(edges_.api.Do(
         kube::Delete(kube::kResourceSlices, "", slice.name, options),
@@ -214,8 +215,8 @@ void SlicePublisher::OnWritten(const kube::ResourceSlice& sent, const StatusOr<J
   if (StatusOr<PublishedSlice> now = DecodePublishedSlice(*answer); now.ok()) {
     generation_ = std::max(generation_, now->slice.generation);
     RememberWhatWasKept(sent, now->slice);
-    // The watch shows the same soon; until then the next look must not write it again. It may also
-    // have overtaken this answer, with a change or a removal by somebody else.
+    // The watch shows the same soon; until then the next look must not write it again. But the
+    // watch may already be ahead of this answer, with somebody else's change or removal.
     const auto it = have_.find(sent.name);
     const bool overtaken =
         gone_.contains(now->slice.uid) || (it != have_.end() && !IsOlder(it->second, *now));
@@ -227,8 +228,8 @@ void SlicePublisher::OnWritten(const kube::ResourceSlice& sent, const StatusOr<J
   CountWrite(sent.name, OkStatus());
 }
 
-// An API server answers OK to fields whose feature gate is off, and drops them. Whoever looked only
-// at what is wanted would write them again, for ever.
+// An API server answers OK to fields whose feature gate is off, and drops them. Compared only with
+// the wanted slice, they would be written again for ever.
 void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
                                          const kube::ResourceSlice& kept) {
   reduced_.erase(sent.name);
@@ -244,7 +245,7 @@ void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
 }
 
 void SlicePublisher::OnRemoved(const kube::ResourceSlice& slice, const Status& status) {
-  // Somebody else removed it, which is as good.
+  // Somebody else removed it, which is fine.
   const bool gone = status.ok() || status.code() == Code::kNotFound;
   if (gone) {
     EraseIf(slice.name, slice.uid);
@@ -263,8 +264,8 @@ void SlicePublisher::FinishRound() {
   const SlicePlan& plan = round_->plan;
   if (!round_->worst.ok()) {
     LogTrouble(round_->worst);
-    // Whatever it is (a lost race, no permission yet, a name that somebody else took) may be
-    // mended by the next look, which comes ever later.
+    // Any failure (a lost race, no permission yet, a name that is taken) may be fixed by the next
+    // look; the delays grow.
     return round_->done(Unavailable("{}", round_->worst.message()));
   }
   settled_ = !round_->outdated;
@@ -301,7 +302,7 @@ void SlicePublisher::LogYielded(bool yielded) {
   }
 }
 
-// The same trouble again is not logged again.
+// The same problem is logged only once.
 void SlicePublisher::LogTrouble(const Status& status) {
   if (status.message() == logged_trouble_) return;
   logged_trouble_ = status.message();

@@ -1,5 +1,5 @@
 // Keeps the API server's ResourceSlices of this driver on this node as the inventory says: written
-// only when they differ, brought back at once when somebody wipes them, left-overs removed.
+// only when they differ, written again at once when somebody wipes them; left-overs are removed.
 // Belongs to its loop.
 #pragma once
 
@@ -21,23 +21,23 @@
 
 namespace galen::sdk {
 
-// ---- What to write so that the API server's ResourceSlices say what this driver has. Pure.
+// ---- What to write so that the API server's ResourceSlices match the driver's devices. Pure.
 
 // Kubernetes' limits on the devices of one slice (resource.k8s.io/v1: ResourceSliceMaxDevices; half
 // as many once a device has taints).
 inline constexpr std::size_t kDevicesPerSliceMax = 128;
 inline constexpr std::size_t kDevicesPerSliceMaxWithTaints = 64;
 
-// Whose slices: those of one driver on one node; a pool is what they are published as. All slices
-// of a scope are one pool, and the node's alone.
+// Identifies the slices of one driver on one node, and the pool that they are published as. All
+// slices of a scope are one pool, and the node's alone.
 struct SliceScope {
   std::string driver;
   std::string node;
   std::string pool;
 };
 
-// A slice as it is at the API server, with who wrote it last: the time at which that instance of
-// the driver started. Of two instances that differ, the one that started later decides.
+// A slice as the API server has it, with its last writer: the start time of that instance of the
+// driver. If two instances disagree, the one that started later wins.
 struct PublishedSlice {
   kube::ResourceSlice slice;
   // Nanoseconds since 1970; 0 when the slice does not have it, which ranks below all others.
@@ -45,7 +45,7 @@ struct PublishedSlice {
   bool operator==(const PublishedSlice&) const = default;
 };
 
-// What is to be written, in three lists that may be carried out in any order.
+// What to write, in three lists that may be carried out in any order.
 struct SlicePlan {
   std::vector<kube::ResourceSlice> create;
   std::vector<kube::ResourceSlice> update;  // with the uid and resourceVersion they had
@@ -55,14 +55,15 @@ struct SlicePlan {
   bool empty() const { return create.empty() && update.empty() && remove.empty(); }
 };
 
-// What an API server made of a slice that was written, where it did not keep all of it: fields of
+// The part of a written slice that the API server kept, where it did not keep all: fields of
 // features that are switched off there are dropped without an error.
 struct ReducedSlice {
   kube::ResourceSlice sent;
   kube::ResourceSlice kept;
 };
 
-// A field of a device that the API server did not keep, and what to do about it: both for people.
+// A field of a device that the API server did not keep, and what to do about it; both texts are for
+// people.
 struct DroppedField {
   std::string_view field;
   std::string_view advice;
@@ -71,47 +72,48 @@ struct DroppedField {
 // DroppedField::field where the API server keeps no device taints.
 inline constexpr std::string_view kTaintsField = "taints";
 
-// What of `sent` the `answer` to its write lacks; empty when all is there, whatever times and forms
-// of quantities the API server gave it. Never empty when PlanSlices would write it again.
+// The fields of `sent` that the `answer` to its write lacks; empty when nothing is missing, apart
+// from times and forms of quantities. Never empty when PlanSlices would write it again.
 std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
                                         const kube::ResourceSlice& answer);
 
-// The slices that hold what of `inventory` is offered: deterministic names, as few as possible;
-// generation 0. `taints_count`: whether the API server keeps taints (Device::Offered).
+// The slices for the devices of `inventory` that are offered: deterministic names, as few as
+// possible; generation 0. `taints_count`: whether the API server keeps taints (Device::Offered).
 std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory,
                                           bool taints_count = true);
 
-// `have` are all slices of the driver on the node by name; what is not wanted is removed. `rank` is
+// `have` are all slices of the driver on the node by name; unwanted ones are removed. `rank` is
 // that of the calling instance while several run: slices that differ and were written by one of a
-// higher rank are left alone. nullopt: nobody else runs, so everything is ours. `generation_least`
-// is what was written last, so that a wiped pool does not go back in time. `reduced`, by name: a
-// slice equal to what the server kept of the wanted one counts as equal, or it would be written for
-// ever.
+// higher rank are left alone. nullopt: no other instance runs, so every slice is ours.
+// `generation_least` is the last generation written, so that a wiped pool does not start at a lower
+// one. `reduced`, by name: a slice equal to what the server kept of the wanted one counts as equal,
+// or it would be written for ever.
 SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted,
                      const std::map<std::string, PublishedSlice>& have,
                      std::int64_t generation_least, std::optional<std::int64_t> rank,
                      const std::map<std::string, ReducedSlice>& reduced = {});
 
 // One look at a time: what the API server has (by watch) against what is wanted, then all writes at
-// once. A kubelet wipes a driver's slices when it starts and 30 s after it lost the driver; both
-// are noticed by the watch and mended.
+// once. A kubelet wipes a driver's slices when it starts and 30 s after it lost the driver; the
+// watch notices both, and the slices are written again.
 class SlicePublisher {
  public:
   // `started` ranks instances, in nanoseconds of the wall clock. A clock that was set back does not
-  // matter: who finds slices of a higher rank when it starts ranks above them. `another_runs`:
-  // whether another instance of this driver runs on the node now, as during a rolling update. Only
-  // then a newer one's slices are left alone: a dead process must not hold the pool.
+  // matter: an instance that finds slices of a higher rank when it starts ranks itself above them.
+  // `another_runs`: whether another instance of this driver runs on the node now, as during a
+  // rolling update. Only then a newer one's slices are left alone: a dead process must not hold the
+  // pool.
   SlicePublisher(Edges edges, SliceScope scope, std::int64_t started,
                  std::function<bool()> another_runs);
   ~SlicePublisher();
 
   void Start();
   void SetInventory(const Inventory& inventory);
-  // Nothing is written any more; what is published stays.
+  // Stops writing; published slices stay.
   void Stop();
 
-  // Everything wanted is published by us, as far as the API server keeps it. False while a newer
-  // instance publishes something else.
+  // Everything wanted is published by this instance, as far as the API server keeps it. False while
+  // a newer instance publishes something else.
   bool settled() const { return settled_; }
 
  private:
@@ -124,7 +126,7 @@ class SlicePublisher {
   void Carry(const std::string& node_uid);
   void Write(net::HttpRequest request, const kube::ResourceSlice& sent);
   void OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer);
-  // Has to be published from now on; whether that is something new.
+  // Sets the wanted slices; returns whether they are new.
   bool WantOffered();
   void WithdrawWhatTaintsDoNotKeepAway();
   void RememberWhatWasKept(const kube::ResourceSlice& sent, const kube::ResourceSlice& kept);
@@ -144,32 +146,32 @@ class SlicePublisher {
   std::int64_t publisher_;
   bool ranked_ = false;
   Inventory inventory_;
-  // Until an answer shows that the API server drops them.
+  // True until an answer shows that the API server drops them.
   bool taints_count_ = true;
   std::vector<kube::ResourceSlice> wanted_;
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
-  std::set<std::string> ahead_;  // names in have_ whose answer the watch has not shown yet
+  std::set<std::string> ahead_;  // names in have_ with an answer that the watch has not shown yet
   std::set<std::string> gone_;   // UIDs that the watch showed as removed since the look began
-  // By name, those of which the API server dropped fields at the last write.
+  // By name, slices whose last write the API server kept only in part.
   std::map<std::string, ReducedSlice> reduced_;
-  std::set<std::string_view> logged_dropped_;  // each field is reported once
-  // The highest that was written by this process; 0 before the first.
+  std::set<std::string_view> logged_dropped_;  // each field is logged once
+  // The highest generation that this process wrote; 0 before the first.
   std::int64_t generation_ = 0;
   bool inventory_known_ = false;
   bool started_ = false;
   bool stopped_ = false;
   bool settled_ = false;
   bool yielded_ = false;
-  // The last trouble in the log, so that it is not logged at each try.
+  // The last problem that was logged, so that it is not logged at each try.
   std::string logged_trouble_;
   std::unique_ptr<kube::Informer<PublishedSlice>> informer_;
   WorkQueue<std::string> queue_;
-  std::unique_ptr<Round> round_;  // the look that is under way
+  std::unique_ptr<Round> round_;  // the look under way
   std::vector<std::unique_ptr<net::HttpCall>> calls_;
 };
 
-// A ResourceSlice object with who published it; publisher 0 when our annotation is not there.
-// Errors are those of kube::DecodeSlice.
+// Decodes a ResourceSlice with its publisher; publisher 0 when our annotation is missing. Errors
+// are those of kube::DecodeSlice.
 StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object);
 
 }  // namespace galen::sdk
