@@ -108,6 +108,13 @@ function(galen_test name)
   set_source_files_properties(${ARG_READS_SOURCES} PROPERTIES
     COMPILE_DEFINITIONS GALEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  # Which files' tests must have run: ./dev compares.
+  set(files ${ARG_SRCS})
+  list(FILTER files INCLUDE REGEX "_test[.]cc$")
+  file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM files PREPEND ${place}/)
+  list(JOIN files "\n" lines)
+  file(WRITE ${CMAKE_BINARY_DIR}/tests/${name}.files "${lines}\n")
   if(NOT ARG_PARTS)
     set(ARG_PARTS 1)
   endif()

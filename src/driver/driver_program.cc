@@ -1,4 +1,4 @@
-// Tested by driver_fault_test.cc and conformance_test.cc, with real processes.
+// Tested by tests/e2e/driver_fault_test.cc and tests/e2e/conformance_test.cc: real processes.
 #include "driver/driver_program.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Tested by the tests that use it: it is nothing but their support.
+// Tested by fd_stream_test.cc, which uses it: it is nothing but support of tests.
 #include "net/test_loop_runner.h"
 
 #include "base/check.h"

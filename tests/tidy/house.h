@@ -1,5 +1,6 @@
-// The house as ARCHITECTURE.md has it: rooms with their levels, sub-rooms, and what each may
-// include. Read from the page's tables, so that there is one list of them.
+// The house as its pages have it: rooms with their levels in ARCHITECTURE.md, sub-rooms in
+// docs/sub-rooms.md, and what each may include. Read from the pages' tables, so that there is one
+// list of them.
 #pragma once
 
 #include <map>

@@ -11,39 +11,63 @@
 #include <utility>
 
 #include "tests/tidy/source_tree.h"
+#include "tests/tidy/test_lists.h"
 
 namespace galen::tidy {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string CMakeListsOf(const SourceFile& file) {
-  for (fs::path place = fs::path(file.path).parent_path(); !place.empty();
-       place = place.parent_path()) {
-    for (const SourceFile& list : FilesEndingWith({"CMakeLists.txt"})) {
-      if (fs::path(list.path).parent_path() != place) continue;
-      std::string text;
-      for (const std::string& line : list.lines) text += line + "\n";
-      return text;
-    }
-  }
-  return "";
+// What else builds and runs a test than galen_test.
+const std::map<std::string, std::string>& RunOtherwise() {
+  static const std::map<std::string, std::string> kFiles = {
+      {"tests/e2e/upgrade_test.cc", "./dev upgrade, which has the programs of an earlier release"},
+  };
+  return kFiles;
 }
 
-TEST(Registration, EverySourceIsInItsRoomsList) {
+// What else is compiled than what a list names.
+const std::map<std::string, std::string>& BuiltOtherwise() {
+  static const std::map<std::string, std::string> kFiles = {
+      {"tests/fuzz/fuzz_entry.cc", "galen_fuzz of cmake/GalenFuzz.cmake, once a target"},
+  };
+  return kFiles;
+}
+
+TEST(Registration, EverySourceIsInAList) {
+  const std::set<std::string> listed = ListedSources();
   Findings findings;
-  std::map<std::string, std::string> lists;
   for (const SourceFile& file : Sources()) {
-    if (file.IsHeader()) continue;
-    const std::string place = fs::path(file.path).parent_path().string();
-    if (!lists.contains(place)) lists[place] = CMakeListsOf(file);
-    const std::string name = fs::path(file.path).filename().string();
-    const std::regex entry("(^|[\\s/])" + std::regex_replace(name, std::regex("\\."), "\\.") +
-                           "\\b");
-    if (!std::regex_search(lists[place], entry))
+    if (file.IsHeader() || BuiltOtherwise().contains(file.path)) continue;
+    if (!listed.contains(file.path))
       findings.Add(file, 0, "is in no CMakeLists.txt: nobody builds it");
   }
   EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Registration, EveryTestIsAPartOfATestProgram) {
+  const std::map<std::string, std::string> programs = TestPrograms();
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (!file.path.ends_with("_test.cc")) continue;
+    if (programs.contains(file.path) == RunOtherwise().contains(file.path))
+      findings.Add(file, 0, "is in the SRCS of no galen_test, or of one and run otherwise, too");
+  }
+  EXPECT_GT(programs.size(), 500u) << "the rule found too few lists to be right";
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Registration, ACommentAndANameElsewhereRegisterNothing) {
+  const SourceFile list{
+      "tests/x/CMakeLists.txt",
+      {"# galen_test(a_test SRCS comment_test.cc)", "set(more more_test.cc)", "galen_test(b_test",
+       "  SRCS # what_test.cc", "    sub/real_test.cc ${more}",
+       "  DEPS dep_test.cc READS_SOURCES read_test.cc)", "galen_library(x SRCS library_test.cc)"}};
+  std::map<std::string, std::string> programs;
+  AddTestPrograms(list, programs);
+  const std::map<std::string, std::string> wanted = {{"tests/x/sub/real_test.cc", "b_test"},
+                                                     {"tests/x/more_test.cc", "b_test"}};
+  EXPECT_EQ(programs, wanted);
 }
 
 // Files of one unit are neighbours (docs/adr/0020): the list's own folder first, then by path.
@@ -93,19 +117,30 @@ TEST(Registration, EverySourceHasATestBesideIt) {
   EXPECT_EQ(findings.text(), "");
 }
 
-// "Tested by agent_app_test.cc" must lead somewhere: to a test that there is.
-TEST(Registration, TestsThatSourcesNameExist) {
-  static const std::regex kTest(R"([a-z0-9_]+_test\.cc)");
-  std::set<std::string> names;
-  for (const SourceFile& file : Sources()) names.insert(fs::path(file.path).filename().string());
+// "Tested by agent_app_test.cc" must lead somewhere: to a test that is run. A name alone is one of
+// the same room, of which there may be several; with folders before it, it is one path.
+TEST(Registration, TestsThatSourcesNameAreRun) {
+  static const std::regex kTest(R"([A-Za-z0-9_/]+_test\.(cc|go))");
+  std::set<std::string> run;
+  for (const auto& [path, program] : TestPrograms()) run.insert(path);
+  for (const SourceFile& file : FilesEndingWith({"_test.go"})) run.insert(file.path);
   Findings findings;
   for (const SourceFile& file : Sources()) {
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       if (!file.lines[i].starts_with("// Tested by ")) continue;
       const std::string& line = file.lines[i];
+      std::size_t named = 0;
       for (std::sregex_iterator it(line.begin(), line.end(), kTest), end; it != end; ++it) {
-        if (!names.contains(it->str())) findings.Add(file, i, "there is no test " + it->str());
+        ++named;
+        const std::string name = it->str(), room = "src/" + file.Room() + "/";
+        const bool is_path = name.find('/') != std::string::npos;
+        const bool is_run = std::any_of(run.begin(), run.end(), [&](const std::string& path) {
+          return is_path ? path == name || path == "src/" + name
+                         : path.starts_with(room) && path.ends_with("/" + name);
+        });
+        if (!is_run) findings.Add(file, i, "no test that is run has the path " + name);
       }
+      if (named == 0) findings.Add(file, i, "name the file of a test");
     }
   }
   EXPECT_EQ(findings.text(), "");

@@ -1,4 +1,4 @@
-// Tested by every test that leans on its objects.
+// Tested by agent/app/manager_test.cc, among all that lean on its objects.
 #include "api_sim/objects/fake_objects.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Tested by tests/contract/pod_status_test.cc, object_test.cc and pod_claims_test.cc.
+// Tested by tests/contract/pod_status_test.cc, and tests/contract/pod_claims_test.cc for claims.
 #include <fmt/format.h>
 
 #include <algorithm>

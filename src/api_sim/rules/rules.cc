@@ -1,4 +1,4 @@
-// Tested by tests/contract.
+// Tested by tests/contract/object_test.cc and, kind by kind, by the others of tests/contract.
 #include "api_sim/rules/rules.h"
 
 #include "api_sim/objects/custom_definition.h"

@@ -1,4 +1,4 @@
-// Tested by tests/e2e, where kubectl explains and validates by it; v2 by a kubectl before 1.29.
+// Tested by tests/e2e/kubectl_test.cc: kubectl explains and validates by it, before 1.29 by v2.
 #include <fmt/format.h>
 
 #include "api_sim/serving/discovery.h"

@@ -1,4 +1,4 @@
-// Tested by tests/contract.
+// Tested by tests/contract/object_test.cc and tests/contract/list_test.cc, as all requests are.
 #include "api_sim/serving/resource_api.h"
 
 #include <fmt/format.h>

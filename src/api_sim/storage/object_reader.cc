@@ -1,4 +1,4 @@
-// Tested by tests/contract/list_test.cc and watch_test.cc.
+// Tested by tests/contract/list_test.cc and tests/contract/watch_test.cc.
 #include <fmt/format.h>
 
 #include <algorithm>

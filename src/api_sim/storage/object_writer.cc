@@ -1,4 +1,4 @@
-// Tested by tests/contract, which asks the API from outside what it promises.
+// Tested by tests/contract/object_test.cc and tests/contract/patch_test.cc, from outside.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/files/test_temporary_directory.h"
+#include "base/process_handle.h"
 
 namespace galen {
 namespace {
@@ -45,6 +48,12 @@ class ControlGroupsTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
 };
+
+// Until the process has ended, for a second at most; at once where it is gone already.
+void AwaitEnd(const Fd& process) {
+  pollfd ended{process.get(), POLLIN, 0};
+  if (process) ::poll(&ended, 1, 1000);
+}
 
 TEST_F(ControlGroupsTest, UsesTheMemoryControllerOfVersionOneBelowItsOwnGroup) {
   Write("/own", "5:memory:/agent\n0::/\n");
@@ -300,10 +309,13 @@ TEST_F(ControlGroupsTest, WhatForksWithoutEndEndsAtOneCall) {
             0);
   EXPECT_THAT(groups.Members(group), ::testing::Not(::testing::IsEmpty()));
   groups.EndMembers(group);
-  // What was killed goes when the kernel comes to it.
+  // What was killed goes when the kernel comes to it: first its end shows, then it leaves the
+  // group.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool removed = false;
-  for (int look = 0; look < 5000 && !(removed = groups.Remove(group)); ++look) {
-    ::poll(nullptr, 0, 1);
+  while (!(removed = groups.Remove(group)) && std::chrono::steady_clock::now() < limit) {
+    for (const pid_t member : groups.Members(group)) AwaitEnd(OpenProcess(member));
+    ::sched_yield();
   }
   EXPECT_TRUE(removed);
   EXPECT_TRUE(groups.Remove(group.substr(0, group.rfind('/'))));

@@ -1,4 +1,4 @@
-// Tested by every test that plays with a whole cluster.
+// Tested by cluster_app_test.cc, among all that play with a whole cluster.
 #include "cluster_sim/app/fake_cluster.h"
 
 #include <optional>

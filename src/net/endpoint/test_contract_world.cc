@@ -1,4 +1,4 @@
-// Tested by the tests that use it: it is nothing but their support.
+// Tested by http_contract_test.cc, which uses it: it is nothing but support of tests.
 #include "net/endpoint/test_contract_world.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Tested by the tests that use it: it is nothing but their support.
+// Tested by tls_stream_test.cc, which uses it: it is nothing but support of tests.
 #include "net/tls/test_certificates.h"
 
 #include <openssl/evp.h>
