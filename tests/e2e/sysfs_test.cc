@@ -161,5 +161,22 @@ TEST(Sysfs, OfThisMachineGivesItsPciDevices) {
   }
 }
 
+// The kernel's own: it shows a new text each time, and files below folders of it may be kept.
+TEST(Sysfs, FilesOfTheKernelThatStayOpenShowWhatItShowsNow) {
+  const probes::RealSysfs files;
+  probes::SysfsDirectory directory{.path = "/sys/kernel", .keep_open = 8};
+  if (!files.IsDirectory(directory.path + "/mm/ksm")) GTEST_SKIP() << "no /sys/kernel/mm/ksm here";
+  for (int look = 0; look < 3; ++look) {
+    std::optional<probes::SysfsDirectory> opened = files.Open(std::move(directory));
+    ASSERT_TRUE(opened);
+    directory = *std::move(opened);
+    for (const std::string file : {"mm/ksm/pages_to_scan", "mm/ksm/run"}) {
+      EXPECT_EQ(*files.ReadIn(directory, file), *files.Read(directory.path + "/" + file));
+    }
+  }
+  EXPECT_EQ(directory.kept.size(), 2u);
+  for (const auto& [file, open] : directory.kept) EXPECT_TRUE(open) << file;
+}
+
 }  // namespace
 }  // namespace galen::e2e

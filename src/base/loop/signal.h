@@ -1,5 +1,5 @@
-// SIGTERM, SIGINT and SIGHUP as events on the loop. The first asks to stop; the second ends the process,
-// unless the program says that its clean-up is short and must not be cut off.
+// SIGTERM, SIGINT and SIGHUP as events on the loop. The first asks to stop; the second ends the
+// process, unless the program says that its clean-up is short and must not be cut off.
 // One a process, made by main before anything else; belongs to its loop, which outlives it.
 #pragma once
 

@@ -24,7 +24,8 @@ struct SysfsDirectory {
   // costs three times as much as to read it. Each costs a descriptor and about 4 KiB of the kernel.
   std::size_t keep_open = 0;
   Fd fd{};  // where it is open, the way to its files is not walked again for each; may be empty
-  // What tells it from another directory of that path, or from itself after a file came or went.
+  // What distinguishes it from another directory of that path, or from itself after a file came or
+  // went.
   struct Identity {
     std::uint64_t device = 0, inode = 0;
     std::int64_t changed_ns = 0;
@@ -32,8 +33,8 @@ struct SysfsDirectory {
     bool operator==(const Identity&) const = default;
   };
   std::optional<Identity> identity{};
-  // The same at this look as at the one before. A change that the file system's clock cannot tell
-  // from the one before is long past then, so files may be kept.
+  // The same at this look as at the one before. A change that the file system's clock cannot
+  // distinguish from the one before is long past then, so files may be kept.
   bool settled = false;
   std::map<std::string, Fd> kept{};  // an empty one: cannot be kept, do not try again
 };

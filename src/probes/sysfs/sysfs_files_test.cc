@@ -239,23 +239,6 @@ TEST_F(KeptFiles, AreNoMoreThanMayBeOpen) {
   EXPECT_EQ(Kept(), 1u);
 }
 
-// The kernel's own: it shows a new text each time, and files below folders of it may be kept.
-TEST(RealSysfs, FilesOfTheKernelThatStayOpenShowWhatItShowsNow) {
-  const RealSysfs files;
-  SysfsDirectory directory{.path = "/sys/kernel", .keep_open = 8};
-  if (!files.IsDirectory(directory.path + "/mm/ksm")) GTEST_SKIP() << "no /sys/kernel/mm/ksm here";
-  for (int look = 0; look < 3; ++look) {
-    std::optional<SysfsDirectory> opened = files.Open(std::move(directory));
-    ASSERT_TRUE(opened);
-    directory = *std::move(opened);
-    for (const std::string file : {"mm/ksm/pages_to_scan", "mm/ksm/run"}) {
-      EXPECT_EQ(*files.ReadIn(directory, file), *files.Read(directory.path + "/" + file));
-    }
-  }
-  EXPECT_EQ(directory.kept.size(), 2u);
-  for (const auto& [file, open] : directory.kept) EXPECT_TRUE(open) << file;
-}
-
 // As a driver's code may: what stands in front of it is a thread of its own.
 TEST(RealSysfs, WaitsForAPipeUntilSomebodyWrites) {
   const TemporaryDirectory directory;
