@@ -271,6 +271,7 @@ func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
 
 // A kubelet refuses the new claim while the old one of its name is not unprepared.
 func TestAClaimOfTheSameNameIsPreparedAfterItsForerunnerWasDeletedByForce(t *testing.T) {
+	sameOnBoth(t)
 	ns, first := deletedByForce(t)
 	cluster.Apply(t, ns, namedClaim)
 	begin := time.Now()

@@ -8,6 +8,7 @@ import (
 // Kubernetes' own library, and galen-driver nvidia on the same two GPUs. One calls them dev-0 and
 // dev-1, the other gpu-0 and gpu-1.
 func TestProbesReportForADriverWithoutHealthInItsDevicesNames(t *testing.T) {
+	sameOnBoth(t)
 	startReference(t, "--health", "none", "--devices", "2", "--uuids", "GPU-")
 	agent := startObserver(t)
 	awaitLog(t, agent, "lists of the API server are known")

@@ -17,6 +17,7 @@ import (
 const stagedPlace = "/var/lib/kubelet/plugins/kubernetes.io/csi/story.example.com/v/globalmount"
 
 func TestAVolumeThatWasStagedBeforeTheAgentGoesWhenTheNodeUnmountsIt(t *testing.T) {
+	sameOnBoth(t)
 	stage(t, "before")
 	cluster.Install(t, "")
 	pid := pidOf(t, cluster.agentPod(t), agentName+"\x00")
