@@ -1,6 +1,9 @@
 // Tested by conformance_command_test.cc (what needs no driver) and tests/e2e/conformance_test.cc.
 #include "cli/commands/conformance.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -61,6 +64,13 @@ std::string WhyReadOnly(const ConformanceArguments& arguments, const std::string
   return user.empty() ? "" : user + " (--full examines it all the same)";
 }
 
+// What this user may not do is not the driver's fault.
+Status CheckRight(const std::string& socket) {
+  const bool refused = ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES;
+  return refused ? PermissionDenied("{}: this user may not open it; run galen as root", socket)
+                 : OkStatus();
+}
+
 // One run of the command.
 class ConformanceRun {
  public:
@@ -79,6 +89,7 @@ class ConformanceRun {
     ASSIGN_OR_RETURN(auto signals, SignalWatch::Start(loop_, [this] { waiter_.Interrupt(); }));
     ASSIGN_OR_RETURN(const std::vector<conformance::RegistrationSeen> targets,
                      conformance::FindTargets(edges_, arguments_.what, arguments_.kubelet_root));
+    for (const auto& target : targets) RETURN_IF_ERROR(CheckRight(target.socket));
     std::vector<conformance::DriverReport> reports;
     for (const conformance::RegistrationSeen& target : targets) {
       reports.push_back(ExamineOne(target));

@@ -1,7 +1,14 @@
 // What `galen conformance` refuses before it asks anybody.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cstdio>
+
+#include "base/fd.h"
 #include "base/files/test_temporary_directory.h"
 #include "base/flags.h"
 #include "cli/commands/conformance.h"
@@ -19,6 +26,27 @@ TEST(ConformanceCommand, NobodyThereIsUnavailable) {
     EXPECT_THAT(result.problem, HasSubstr(what));
     EXPECT_EQ(result.text, "");
   }
+}
+
+// As nobody, where the tests are root.
+TEST(ConformanceCommandDeathTest, ASocketThatThisUserMayNotOpenIsNoFaultOfTheDriver) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0755), 0);
+  const std::string path = directory.Path("driver-reg.sock");
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0), 0);
+  EXPECT_EXIT(
+      {
+        static_cast<void>(::setuid(65534));  // refused where we are not root, and not needed
+        const ConformanceResult result = Conformance({}, {.what = path});
+        std::fputs(result.problem.c_str(), stderr);
+        ::_exit(result.code);
+      },
+      ::testing::ExitedWithCode(kExitUnavailable), "may not open it; run galen as root");
 }
 
 TEST(ConformanceCommand, OppositeModesAreAWrongCommandLine) {
