@@ -85,15 +85,15 @@ Outcome JudgeJumps(const Observations& seen) {
 // has none.
 template <typename Judgement>
 Outcome EachDisk(const Observations& seen, Judgement judge) {
-  std::vector<std::string> bad, warned;
-  std::size_t judged = 0;
+  std::vector<std::string> bad, warned, judged, skipped;
   Status why = Unavailable("not looked at");
   for (const DiskSeen& disk : seen.host.disks) {
     if (!disk.looked.ok()) {
       why = disk.looked;
+      skipped.push_back(Shown(disk.path));
       continue;
     }
-    ++judged;
+    judged.push_back(Shown(disk.path));
     const Outcome one = judge(disk);
     const std::string text = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
     if (one.level == Level::kBad) bad.push_back(text);
@@ -101,7 +101,9 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
   }
   if (!bad.empty()) return Bad(Listed(bad));
   if (!warned.empty()) return Warning(Listed(warned));
-  return judged == 0 ? Unknown(why) : Healthy(Counted(judged, "place"));
+  if (judged.empty()) return Unknown(why);
+  // Whoever reads "healthy" must see of what.
+  return Healthy(Listed(judged) + (skipped.empty() ? "" : "; not looked at: " + Listed(skipped)));
 }
 
 // 1 for a total of zero: a file system without a limit is never full.
