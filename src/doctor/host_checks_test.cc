@@ -96,7 +96,8 @@ TEST(HostChecks, ADirectoryThatIsNotThereIsNotJudged) {
   seen.host.disks[1].looked = NotFound("statvfs /var/lib/galen: No such file or directory");
   seen.host.disks[1].free_bytes = 0;
   EXPECT_EQ(ResultOf(seen, "host.disk-space").level, Level::kGood);
-  EXPECT_THAT(ResultOf(seen, "host.disk-space").seen, HasSubstr("not looked at: /var/lib/galen"));
+  EXPECT_THAT(ResultOf(seen, "host.disk-space").seen,
+              ::testing::HasSubstr("not looked at: /var/lib/galen"));
   seen.host.disks[0].looked = NotFound("statvfs /k: No such file or directory");
   EXPECT_EQ(ResultOf(seen, "host.disk-space").level, Level::kUnknown);
 }
