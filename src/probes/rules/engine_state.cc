@@ -41,7 +41,7 @@ void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Insta
         rule != nullptr && rule->sign == old.sign && rule->state != HealthState::kHealthy;
     if (!goes_on) {
       // What it had found is over as of now.
-      if (track.finding()) device.good_since = at.wall;
+      if (track.finding()) device.good_since = {at.wall, at.now};
       if (track.finding()) device.good_by.clear();
       continue;
     }

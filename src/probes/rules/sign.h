@@ -1,6 +1,7 @@
 // What was read from a device, and who reads it. Values and seams; a Probe belongs to its loop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,24 @@
 #include "base/time.h"
 
 namespace galen::probes {
+
+// When something happened. `time` is what people are shown, by the wall clock of then; `at` is
+// where that lies on the clock that nobody sets, and what is compared. Without a value: before all
+// others.
+struct Moment {
+  WallTime time{};
+  Time at = Time::min();
+};
+
+// The present on both clocks. Windows and quiet times run on `now`, which nobody sets. A sign says
+// by its wall time how old it is when it comes: a log that is read after a restart brings old ones.
+struct Instant {
+  Time now{};
+  WallTime wall{};
+
+  // One from the future happened now: its clock, or ours, was set.
+  Moment Of(WallTime time) const { return {time, now - std::max(Duration::zero(), wall - time)}; }
+};
 
 // A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
 // device can have the name: it is no DNS label.

@@ -40,13 +40,14 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
   return signs;
 }
 
-void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs) {
+void DeviceSigns::Take(const DeviceLook& look, const Instant& at, std::vector<Sign>& signs) {
+  const WallTime now = at.wall;
   Sign present = MakeSign("present", now);
   present.value = look.present ? 1.0 : 0.0;
   if (!look.present) present.raw = fmt::format("sysfs: no directory {}", device_.path);
   signs.push_back(std::move(present));
-  const std::optional<WallTime> gone = gone_;
-  gone_ = look.present ? std::nullopt : std::optional(now);
+  const std::optional<Time> gone = gone_;
+  gone_ = look.present ? std::nullopt : std::optional(at.now);
   if (!look.present) {
     for (Sign& sign : Unknown("", "its directory is gone", now)) signs.push_back(std::move(sign));
     return;
@@ -56,7 +57,8 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
     // some time since it was last seen to be gone: what the kernel's log said of it since then is
     // of the device that is back, and stays.
     last_.clear();
-    Sign reset = MakeSign("reset", *gone);
+    // By the wall clock of now: it may have been set meanwhile.
+    Sign reset = MakeSign("reset", now - (at.now - *gone));
     reset.value = "device";
     reset.raw = fmt::format("sysfs: {} is back", device_.path);
     signs.push_back(std::move(reset));

@@ -33,9 +33,9 @@ class DeviceSigns {
   DeviceSigns(const RuleTable& rules, SysfsDevice device)
       : rules_(&rules), device_(std::move(device)) {}
 
-  // Adds what a look showed at `now`. Signs that it did not read are as they were. One that was
+  // Adds what a look showed. Signs that it did not read are as they were. One that was
   // unknown and of which the device has nothing is shown as absent, once.
-  void Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs);
+  void Take(const DeviceLook& look, const Instant& at, std::vector<Sign>& signs);
   // The device cannot be read: `sign`, and all signs that had a value, become unknown.
   std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 
@@ -47,7 +47,7 @@ class DeviceSigns {
 
   const RuleTable* rules_;
   SysfsDevice device_;
-  std::optional<WallTime> gone_;  // the last look, where its directory was not there
+  std::optional<Time> gone_;  // the last look, where its directory was not there
   // A sign that had a value: as it was read last, with the error where that failed. `expected` is
   // the last one that was known.
   struct Last {

@@ -121,7 +121,7 @@ void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
   }
   // Whatever is back may be another device: all of it is read at once.
   if (!result.present) watched.next.clear();
-  watched.signs.Take(result, parts_.loop.WallNow(), ready_);
+  watched.signs.Take(result, {parts_.loop.Now(), parts_.loop.WallNow()}, ready_);
   if (!observing_) Flush();
 }
 
