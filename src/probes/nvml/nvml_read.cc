@@ -1,12 +1,14 @@
-// Tested by nvml_library_test.cc
-// What one GPU shows, by NVML.
+// What one GPU shows, by NVML. Tested by nvml_read_test.cc and nvml_library_test.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probes/nvml/nvml_functions.h"
@@ -49,6 +51,9 @@ class Signs {
          .unit = unit,
          .raw = fmt::format("NVML: {} {}{}{}", name, value, *unit != '\0' ? " " : "", unit)});
     return signs_.back();
+  }
+  void AddError(const char* name, std::string error) {
+    signs_.push_back({.name = name, .error = std::move(error)});
   }
   bool Shows(std::string_view name) const {
     return std::ranges::find(signs_, name, &Sign::name) != signs_.end();
@@ -218,8 +223,12 @@ double NumberIn(const nvml::FieldValue& field) {
   return static_cast<double>(field.value.as_long);
 }
 
-double ErrorRateIn(const nvml::FieldValue& field) {
-  const auto packed = static_cast<unsigned long long>(NumberIn(field));
+// nullopt where it is none: what has no whole number, or one past what is packed into it.
+std::optional<double> ErrorRateIn(const nvml::FieldValue& field) {
+  const double number = NumberIn(field);
+  constexpr double kPast = 18446744073709551616.0;  // 2^64
+  if (!(number >= 0 && number < kPast)) return std::nullopt;
+  const auto packed = static_cast<unsigned long long>(number);
   const unsigned long long exponent = packed & nvml::kErrorRateExponent;
   if (exponent == nvml::kErrorRateNone) return 0;
   const unsigned long long mantissa =
@@ -255,10 +264,12 @@ void AddLinkField(const LinkField& field, const std::vector<nvml::FieldValue>& v
     // The one that cannot be asked may be the bad one.
     if (!signs.Has(value.result, field.sign)) return;
     any = true;
-    const double own = field.is_rate ? ErrorRateIn(value) : NumberIn(value);
-    all += own;
-    if (own <= most) continue;
-    most = own;
+    const std::optional<double> own = field.is_rate ? ErrorRateIn(value) : NumberIn(value);
+    if (!own)
+      return signs.AddError(field.sign, fmt::format("link {} gives no error rate", value.scope_id));
+    all += *own;
+    if (*own <= most) continue;
+    most = *own;
     worst = value.scope_id;
   }
   if (!any) return;

@@ -301,15 +301,19 @@ int nvmlDeviceGetGpuFabricInfo(nvml::Device device, nvml::FabricInfo* info) {
   info->status = nvml::kSuccess;
   return Number(device, "fabric", &info->state);
 }
-// "link-3-field-220 524" is the field of that number of link 3.
+// "link-3-field-220 524" is the field of that number of link 3; "double -1" is no whole number.
 int nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
   for (int i = 0; i < count; ++i) {
     if (values[i].field_id >= 200 && values[i].field_id < 230) {
-      values[i].value_type = 3;
-      values[i].result = Number(device,
-                                "link-" + std::to_string(values[i].scope_id) + "-field-" +
-                                    std::to_string(values[i].field_id),
-                                &values[i].value.as_long);
+      std::string answer;
+      values[i].result = Find(device,
+                              "link-" + std::to_string(values[i].scope_id) + "-field-" +
+                                  std::to_string(values[i].field_id),
+                              answer);
+      const bool is_double = answer.starts_with("double ");
+      values[i].value_type = is_double ? 0 : 3;
+      if (is_double) values[i].value.as_double = std::stod(answer.substr(7));
+      if (!is_double && !answer.empty()) values[i].value.as_long = std::stoull(answer);
       continue;
     }
     const bool heat = values[i].field_id == nvml::kFieldMemoryTemperature;
