@@ -41,5 +41,13 @@ TEST_F(NvmlReadTest, AnErrorRateThatIsNoWholeNumberIsNotKnown) {
   }
 }
 
+// A link that is down has no counters; what the others count is another sum.
+TEST_F(NvmlReadTest, ASumOfLinksSaysWhichTheyAre) {
+  EXPECT_EQ(Read("0 link-0-replays 1\n0 link-3-replays 5\n").parts, "0 3");
+  EXPECT_EQ(Read("0 link-0-replays 1\n").parts, "0");
+  EXPECT_EQ(Read("0 link-2-crc-flits 0\n0 link-2-crc-data 1\n").parts, "2");
+  EXPECT_EQ(Read("0 link-0-field-208 3\n0 link-7-field-208 4\n").parts, "0 7");
+}
+
 }  // namespace
 }  // namespace galen::probes

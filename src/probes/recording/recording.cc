@@ -29,14 +29,15 @@ Json JsonOf(const Sign& sign) {
   text("raw", sign.raw);
   text("error", sign.error);
   text("expectedText", sign.expected_text);
+  text("parts", sign.parts);
   if (sign.expected) json["expected"] = *sign.expected;
   if (sign.absent) json["absent"] = true;
   return json;
 }
 
-constexpr std::string_view kSignFields[] = {"device",   "name",  "value", "unit",
-                                            "detail",   "raw",   "error", "expectedText",
-                                            "expected", "absent"};
+constexpr std::string_view kSignFields[] = {"device",   "name",   "value", "unit",
+                                            "detail",   "raw",    "error", "expectedText",
+                                            "expected", "absent", "parts"};
 
 // What a person who wrote it by hand got wrong: nothing of a sign may be passed over.
 Status CheckSign(const Json& json) {
@@ -145,6 +146,7 @@ Sign SignOf(const Json& json) {
   sign.raw = json["raw"].AsString();
   sign.error = json["error"].AsString();
   sign.expected_text = json["expectedText"].AsString();
+  sign.parts = json["parts"].AsString();
   if (json.Has("expected")) sign.expected = json["expected"].AsDouble();
   sign.absent = json["absent"].AsBool();
   return sign;

@@ -117,7 +117,7 @@ class RuleTrack {
   bool Matches(const Sign& sign, double best);
   // Whether the counter grew too much within the window that samples_ covers.
   bool Rises(const Rise& rise);
-  void Remember(const Rise& rise, double value, Time now);
+  void Remember(const Rise& rise, const Sign& sign, double value, Time now);
   void WatchForEnd(const Sign& sign, bool matches, const Instant& at);
   // Keeps the hit; whether there are enough within the window.
   bool Count(const Hit& hit);
@@ -143,6 +143,7 @@ class RuleTrack {
   int streak_ = 0;
   std::vector<Hit> hits_;        // at most rule.count, of each detail where those count apart
   std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
+  std::string parts_{};          // that the newest sample is made of
   // The identity of a finding.
   std::optional<Finding> finding_;
   Time found_at_{};  // its `since`, on the clock that nobody sets

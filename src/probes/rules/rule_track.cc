@@ -69,9 +69,12 @@ bool RuleTrack::Matches(const Sign& sign, double best) {
   return left && right && Holds(comparison->compare, *left, *right);
 }
 
-void RuleTrack::Remember(const Rise& rise, double value, Time now) {
+void RuleTrack::Remember(const Rise& rise, const Sign& sign, double value, Time now) {
   // A counter that fell was reset: what it counts starts anew.
-  if (!samples_.empty() && value < samples_.back().value) samples_.clear();
+  if (!samples_.empty() && (value < samples_.back().value || sign.parts != parts_)) {
+    samples_.clear();
+  }
+  parts_ = sign.parts;
   // The oldest sample that is kept stands at or before the window's start.
   const auto kept = std::ranges::find_if(
       samples_.begin() + std::min<std::ptrdiff_t>(1, std::ssize(samples_)), samples_.end(),
@@ -94,7 +97,7 @@ bool RuleTrack::Rises(const Rise& rise) {
 void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   const Rise* rise = std::get_if<Rise>(&rule_->match);
   if (const std::optional<double> value = NumberOf(sign); rise != nullptr && value) {
-    Remember(*rise, *value, at.now);
+    Remember(*rise, sign, *value, at.now);
   }
   const bool matches = Matches(sign, best);
   if (!finding_ && !matches) return Pause();

@@ -49,6 +49,9 @@ struct Sign {
   // The MIG instance that an event is about, where a GPU is cut into them: "1", or "1/0" with its
   // compute instance. "": the whole device, or its source does not say.
   std::string part{};
+  // What the value is made of where that may change, such as the files that were added up: "p1 p2".
+  // A counter of other parts than before begins anew: what they bring is no rise.
+  std::string parts{};
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
   // old ones.
   WallTime time{};

@@ -2,7 +2,9 @@
 #include "probes/sysfs/device_signs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "probes/rules/sign.h"
@@ -73,6 +75,19 @@ void DeviceSigns::Take(const DeviceLook& look, const Instant& at, std::vector<Si
   }
 }
 
+std::string DeviceSigns::MissingPart(const Last& last, const SignReading& reading) const {
+  if (last.parts.empty()) return "";
+  const SignSpec* spec = rules_->FindSign(reading.sign);
+  if (spec == nullptr || !spec->file || spec->file->several != Several::kSum) return "";
+  const auto is_left = [&reading](const std::string& part) {
+    return std::ranges::find(reading.parts, part) != reading.parts.end();
+  };
+  // All of them under other names, as after a driver was loaded anew: another sum.
+  if (std::ranges::none_of(last.parts, is_left)) return "";
+  const auto missing = std::ranges::find_if_not(last.parts, is_left);
+  return missing == last.parts.end() ? "" : *missing;
+}
+
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {
   const auto known = last_.find(reading.sign);
   Last* last = known == last_.end() ? nullptr : &known->second;
@@ -87,6 +102,10 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   }
   if (error.empty() && last != nullptr && last->sign.expected && !reading.expected) {
     error = "the kernel gives no limit for it any more";
+  }
+  if (error.empty() && last != nullptr) {
+    const std::string missing = MissingPart(*last, reading);
+    if (!missing.empty()) error = fmt::format("{}, which it added up, has no value now", missing);
   }
   if (!error.empty()) {
     Sign sign = MakeUnknown(reading.sign, error, now);
@@ -107,6 +126,8 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
     last->sign.value = *reading.value;
     last->sign.expected = reading.expected;
     last->sign.raw = "sysfs: " + reading.raw;
+    last->sign.parts = fmt::format("{}", fmt::join(reading.parts, " "));
+    last->parts = reading.parts;
     signs.push_back(last->sign);
   } else if (was_unknown) {
     signs.push_back(MakeSign(reading.sign, now));

@@ -52,8 +52,11 @@ class DeviceSigns {
   // the last one that was known.
   struct Last {
     Sign sign{};
-    bool read = false;  // by the look that is being taken
+    bool read = false;                 // by the look that is being taken
+    std::vector<std::string> parts{};  // of its last value
   };
+  // The file that was a part of the sum, and is none now; "": none.
+  std::string MissingPart(const Last& last, const SignReading& reading) const;
   std::map<std::string, Last> last_;
   std::set<std::string> unknown_;  // shown with an error since they were read
 };
