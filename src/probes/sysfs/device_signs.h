@@ -26,7 +26,7 @@ struct SysfsDevice {
 
 // Beside the signs of its files a device shows `present` (1, or 0 when its directory is gone) and,
 // when a directory that was gone is back, the event `reset` with the value "device", dated at the
-// last look at which it was gone.
+// last look at which it was gone, or at a removal that was heard of.
 class DeviceSigns {
  public:
   // `rules` is lent and outlives this.
@@ -36,6 +36,8 @@ class DeviceSigns {
   // Adds what a look showed. Signs that it did not read are as they were. One that was
   // unknown and of which the device has nothing is shown as absent, once.
   void Take(const DeviceLook& look, const Instant& at, std::vector<Sign>& signs);
+  // It left at `when`, though no look may have shown that.
+  void NoteGone(Time when) { gone_ = when; }
   // The device cannot be read: `sign`, and all signs that had a value, become unknown.
   std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 
@@ -47,7 +49,7 @@ class DeviceSigns {
 
   const RuleTable* rules_;
   SysfsDevice device_;
-  std::optional<Time> gone_;  // the last look, where its directory was not there
+  std::optional<Time> gone_;  // the last look, where its directory was not there; or NoteGone
   // A sign that had a value: as it was read last, with the error where that failed. `expected` is
   // the last one that was known.
   struct Last {

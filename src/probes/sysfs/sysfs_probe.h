@@ -51,6 +51,9 @@ class SysfsProbe final : public Probe {
 
   // The devices to look at from now on. REQUIRES: at most kDevicesMax, each with a name of its own.
   void SetDevices(const std::vector<SysfsDevice>& devices);
+  // The device left just now, for all that is known: what a look that begins later finds in its
+  // place is another one, however soon it was back.
+  void NoteRemoved(const std::string& device);
   // Who gets what later looks show. Until then nothing is shown but by Observe.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins a look at each device whose last one has ended, without waiting for it. Gives what
@@ -66,6 +69,7 @@ class SysfsProbe final : public Probe {
     std::unique_ptr<DiskQueue> queue;
     Look* look = nullptr;              // under way: its reading owns it, which ends with `queue`
     bool reported = false;             // that it hangs
+    std::optional<Time> removed{};     // when, since the last look began
     std::map<std::string, Time> next;  // when a sign with `every` is read again
   };
 

@@ -222,6 +222,22 @@ TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
   EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
 }
 
+TEST_F(SysfsProbeTest, ADeviceThatWasRemovedAndIsBackBeforeALookIsAnotherOne) {
+  Look("a", "present");
+  QueueOf(0).Hang();
+  Look("a", "present");
+  probe_.NoteRemoved("a");
+  const WallTime removed = loop_.WallNow();
+  QueueOf(0).GoOn();
+  EXPECT_EQ(Look("b", "reset"), std::nullopt);
+  const auto resets = [this] { return std::ranges::count(sink_.all, "reset", &Sign::name); };
+  EXPECT_EQ(resets(), 0) << "that look began before";
+  const std::optional<Sign> reset = Look("a", "reset");
+  ASSERT_TRUE(reset);
+  EXPECT_EQ(reset->time, removed);
+  EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
+}
+
 TEST_F(SysfsProbeTest, ADeviceThatIsBackWasGoneTheTimeThatPassedHoweverTheClockWasSet) {
   for (const Duration step : {-1h, 1h}) {
     files_.RemoveTree("/sys/d/a");
