@@ -63,7 +63,7 @@ class NvmlLibrary final : public Nvml {
   NvmlGpu GpuAt(unsigned index);
   // Asks for the XIDs of all GPUs that answer. Leaves a set of events, or none.
   Status Subscribe();
-  // Of those that have not answered yet, how many do now.
+  // Asks those that have not answered yet; how many do now.
   std::size_t Ask();
 
   std::unique_ptr<NvmlFunctions> functions_;
