@@ -84,7 +84,7 @@ class Program final : private sdk::CheckSource {
   // The checks for `galen get checks`.
   std::vector<sdk::CheckReport> Checks() const override;
   std::vector<std::string> Troubles() const override;
-  Status ListenForDevices(std::function<void()> news);
+  Status ListenForDevices(probes::OnUevents news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
   Driver& driver_;
@@ -121,7 +121,7 @@ Status Program::Listen(NicHardware::LinkNews news) {
   return OkStatus();
 }
 
-Status Program::ListenForDevices(std::function<void()> news) {
+Status Program::ListenForDevices(probes::OnUevents news) {
   ASSIGN_OR_RETURN(uevents_, probes::UeventWatch::Start(inside_.loop, std::move(news)));
   return OkStatus();
 }
@@ -198,8 +198,7 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
       SysfsHardware::Options{
           .sysfs_root = config_.sysfs_root,
           .find = std::move(find),
-          .listen =
-              [this](std::function<void()> news) { return ListenForDevices(std::move(news)); }},
+          .listen = [this](probes::OnUevents news) { return ListenForDevices(std::move(news)); }},
       [this] { return std::make_unique<DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
 }

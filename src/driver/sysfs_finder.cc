@@ -12,11 +12,18 @@
 namespace galen::device_driver {
 namespace {
 
-// Sets Kubernetes' standard attributes (dra-standard-device-attributes) as far as the kernel knows
-// them.
-FoundDevice OfferPci(const probes::PciDevice& pci) {
+// `top` and `real` are where the root and the device's directory really are.
+std::string KernelPath(const std::string& top, const std::string& real) {
+  const bool below = !top.empty() && real.starts_with(top + "/");
+  return below ? real.substr(top.size()) : "";
+}
+
+// With those of Kubernetes' standard attributes (dra-standard-device-attributes) that the kernel
+// knows.
+FoundDevice OfferPci(const probes::PciDevice& pci, const std::string& top) {
   FoundDevice found;
   found.path = "bus/pci/devices/" + pci.address;
+  found.kernel_path = KernelPath(top, pci.real_path);
   found.pci_address = pci.address;
   found.device.name = probes::DeviceNameOf(pci.address);
   found.device.attributes = {{"vendor", pci.vendor},
@@ -79,10 +86,11 @@ DeviceFinder PciFinder(const probes::SysfsFiles& files, std::string root,
   return [&files, root = std::move(root),
           selections = std::move(selections)]() -> StatusOr<std::vector<FoundDevice>> {
     ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(files, root, selections));
+    const std::string top = files.Resolve(root);
     std::vector<FoundDevice> found;
     for (const probes::PciDevice& pci : devices) {
-      found.push_back(OfferPci(pci));
-      // The drives of an NVMe controller; other devices have no such directory.
+      found.push_back(OfferPci(pci, top));
+      // The drives of an NVMe controller; of other devices there is no such directory.
       const auto drives = files.List(fmt::format("{}/{}/nvme", root, found.back().path));
       if (!drives.ok()) continue;
       for (const std::string& drive : *drives) found.back().kernel_names.push_back("nvme:" + drive);
@@ -95,6 +103,7 @@ DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
                            std::vector<std::string> patterns) {
   return [&files, root = std::move(root),
           patterns = std::move(patterns)]() -> StatusOr<std::vector<FoundDevice>> {
+    const std::string top = files.Resolve(root);
     std::vector<FoundDevice> found;
     for (const std::string& pattern : patterns) {
       ASSIGN_OR_RETURN(const auto paths, probes::FindPaths(files, root, pattern));
@@ -102,6 +111,7 @@ DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
         // A file, or a name that is gone, is no device.
         if (!files.IsDirectory(root + "/" + path.path)) continue;
         found.push_back(OfferPath(pattern, path.path));
+        found.back().kernel_path = KernelPath(top, files.Resolve(root + "/" + path.path));
       }
     }
     return CheckFound(std::move(found));

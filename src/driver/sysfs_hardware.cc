@@ -128,13 +128,18 @@ std::map<std::string, std::string> SysfsHardware::DeviceOfAddress() const {
 
 void SysfsHardware::ListenForDevices() {
   if (options_.listen == nullptr) return;
-  const Status listening = options_.listen([this] { OnHotplug(); });
+  const Status listening =
+      options_.listen([this](const std::vector<std::string>& removed) { OnHotplug(removed); });
   if (listening.ok()) return;
   edges_.log.Warning("the kernel does not say when devices come and go: each poll looks for them",
                      {{"error", listening.message()}});
 }
 
-void SysfsHardware::OnHotplug() {
+void SysfsHardware::OnHotplug(const std::vector<std::string>& removed) {
+  for (const auto& [name, device] : devices_) {
+    // The look that follows may find it back already.
+    if (std::ranges::find(removed, device.kernel_path) != removed.end()) probe_.NoteRemoved(name);
+  }
   if (hotplug_) return;
   const Time now = edges_.loop.Now();
   const Time next = hotplug_look_ ? *hotplug_look_ + kHotplugEvery : now;

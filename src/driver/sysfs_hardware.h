@@ -16,6 +16,7 @@
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/sysfs/pci_device.h"
 #include "probes/sysfs/sysfs_probe.h"
+#include "probes/sysfs/uevent_watch.h"
 
 namespace galen::device_driver {
 
@@ -24,7 +25,10 @@ struct FoundDevice {
   Device device{};            // as it is offered
   std::string path{};         // below sysfs's root
   std::string pci_address{};  // "" for one that is not on that bus
-  // Its names in the kernel log by other subsystems: "nvme:nvme0".
+  // As the kernel's messages name it: "/devices/pci0000:00/0000:4b:00.0"; "" where that is not
+  // known.
+  std::string kernel_path{};
+  // As the kernel's log names it by another subsystem: "nvme:nvme0".
   std::vector<std::string> kernel_names{};
   // The environment variable for a container that uses it: "PCI_0=0000:4b:00.0", numbered among all
   // devices.
@@ -50,8 +54,7 @@ DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
 class SysfsHardware final : public Hardware {
  public:
   // Begins to call `news` when devices come or go; the real one is a UeventWatch.
-  using Listen = std::function<Status(std::function<void()> news)>;
-  // Where devices are looked for, and how changes are noticed.
+  using Listen = std::function<Status(probes::OnUevents news)>;
   struct Options {
     std::string sysfs_root = "/sys";
     DeviceFinder find;
@@ -95,7 +98,7 @@ class SysfsHardware final : public Hardware {
   };
 
   void ListenForDevices();
-  void OnHotplug();
+  void OnHotplug(const std::vector<std::string>& removed);
   void LookForDevices();
   void OnSearch(const StatusOr<std::vector<FoundDevice>>& found);
   // Whether new devices were added. All of them or none: an error when the total exceeds

@@ -57,7 +57,7 @@ class SysfsHardwareTest : public ::testing::Test {
         Edges{loop_, NullLog(), metrics_, state_, rules_}, files_,
         SysfsHardware::Options{.find = std::move(find),
                                .listen =
-                                   [this](std::function<void()> news) {
+                                   [this](probes::OnUevents news) {
                                      plug_ = std::move(news);
                                      return listens_;
                                    }},
@@ -114,7 +114,7 @@ class SysfsHardwareTest : public ::testing::Test {
   probes::FakeKernelLog* kernel_log_ = nullptr;
   Sink sink_;
   int looks_ = 0;
-  std::function<void()> plug_;
+  probes::OnUevents plug_;
   Status listens_;
   HardwareEvents events_{sink_, [this] { ++looks_; }};
   std::unique_ptr<SysfsHardware> hardware_;
@@ -207,15 +207,27 @@ TEST_F(SysfsHardwareTest, ManyMessagesOfAPluggedCardAreOneLookSoonAfter) {
   AddPci("0000:4b:00.0");
   MakePci();
   Start();
-  for (int i = 0; i < 50; ++i) plug_();
+  for (int i = 0; i < 50; ++i) plug_({});
   EXPECT_EQ(looks_, 0) << "the card is not whole yet";
   loop_.Advance(SysfsHardware::kHotplugPause);
   EXPECT_EQ(looks_, 1);
   loop_.Advance(10s);
   EXPECT_EQ(looks_, 1);
-  plug_();
+  plug_({});
   loop_.Advance(1s);
   EXPECT_EQ(looks_, 2) << "the next one counts as well";
+}
+
+TEST_F(SysfsHardwareTest, ACardThatIsPluggedAgainBeforeALookIsAnotherOne) {
+  AddPci("0000:4b:00.0");
+  AddPci("0000:4c:00.0");
+  MakePci();
+  Start();
+  ASSERT_TRUE(hardware_->Observe().ok());
+  plug_({"/devices/pci0000:4a/0000:4a:01.0/0000:4b:00.0", "/devices/virtual/net/lo"});
+  sink_.OnSigns(*hardware_->Observe());
+  std::erase_if(sink_.all, [](const probes::Sign& sign) { return sign.name != "reset"; });
+  EXPECT_THAT(sink_.Said(), ElementsAre("0000-4b-00-0 reset"));
 }
 
 TEST_F(SysfsHardwareTest, ContainersThatComeAndGoAreNoMoreLooksThanAPollMakes) {
@@ -223,7 +235,7 @@ TEST_F(SysfsHardwareTest, ContainersThatComeAndGoAreNoMoreLooksThanAPollMakes) {
   MakePci();
   Start();
   for (int i = 0; i < 200; ++i) {
-    plug_();
+    plug_({});
     loop_.Advance(50ms);
   }
   EXPECT_LE(looks_, 5);

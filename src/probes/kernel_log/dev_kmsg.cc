@@ -14,10 +14,14 @@ namespace {
 constexpr int kTooLongInARowMax = 100;
 
 // A plain file, a directory and /dev/null can be read, but nothing says when there is more.
-bool CanBeWaitedFor(int fd) {
+Status CheckThatItCanBeWaitedFor(int fd, const std::string& path) {
   const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
-  return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+  if (epoll && ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0) return OkStatus();
+  // epoll_ctl(2): the file does not support it. Anything else is no fault of the file's.
+  if (!epoll || errno != EPERM) return ErrnoStatus(errno, "wait for " + path);
+  return InvalidArgument("{} is not a kernel log: give /dev/kmsg, or a pipe with its records",
+                         path);
 }
 
 }  // namespace
@@ -33,10 +37,7 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
     }
     return status;
   }
-  if (!CanBeWaitedFor(fd.get())) {
-    return InvalidArgument("{} is not a kernel log: give /dev/kmsg, or a pipe with its records",
-                           path);
-  }
+  RETURN_IF_ERROR(CheckThatItCanBeWaitedFor(fd.get(), path));
   return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));
 }
 

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -40,6 +41,26 @@ TEST(DevKmsg, WhatCannotBeWaitedForIsRefused) {
   for (const char* path : {"/dev/null", "/proc/self/exe", "/"}) {
     EXPECT_EQ(DevKmsg::Open(**loop, path).status().code(), Code::kInvalidArgument) << path;
   }
+}
+
+TEST(DevKmsg, WithoutADescriptorToSpareItSaysThat) {
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]), writer(ends[1]);
+  rlimit usual = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  // Room for the log itself, and for nothing to look at it with.
+  const int next = ::fcntl(reader.get(), F_DUPFD_CLOEXEC, 0);
+  ::close(next);
+  rlimit one = usual;
+  one.rlim_cur = static_cast<rlim_t>(next) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one), 0);
+  const auto source = DevKmsg::Open(**loop, "/proc/self/fd/" + std::to_string(reader.get()));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_EQ(source.status().message(),
+            fmt::format("wait for /proc/self/fd/{}: Too many open files", reader.get()));
 }
 
 // Real: behind a record that does not fit, reading goes on.

@@ -122,7 +122,7 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
   }
   if (faults.empty()) return false;
   dealt_with_ = record->sequence;
-  for (const KernelFault& fault : faults) AddSign(fault, TimeOf(*record), signs);
+  for (const KernelFault& fault : faults) AddSign(fault, *record, signs);
   return true;
 }
 
@@ -158,17 +158,19 @@ std::string KernelLog::DeviceOf(const KernelFault& fault) const {
   return device == devices.end() ? "" : device->second;
 }
 
-void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs) {
+void KernelLog::AddSign(const KernelFault& fault, const KernelRecord& record,
+                        std::vector<Sign>& signs) {
   parts_.metrics.Add("galen_kernel_log_faults_total", {{"sign", fault.sign}});
   if (fault.sign == "machine-check") {
-    const bool same = last_machine_check_ && time - *last_machine_check_ < kMachineCheckBlock;
-    last_machine_check_ = time;
+    const Duration written = record.since_boot;
+    const bool same = last_machine_check_ && written - *last_machine_check_ < kMachineCheckBlock;
+    last_machine_check_ = written;
     if (same) return;
   }
   Sign sign;
   sign.name = fault.sign;
   sign.value = fault.value;
-  sign.time = time;
+  sign.time = TimeOf(record);
   sign.raw = fault.raw;
   sign.detail = fault.detail;
   sign.part = fault.part;

@@ -132,7 +132,7 @@ class KernelLog {
   bool TakeRecord(const std::string& bytes, std::vector<Sign>& signs);
   // Counts and reports records that were overwritten before they were read.
   void NoteGap(std::uint64_t sequence);
-  void AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs);
+  void AddSign(const KernelFault& fault, const KernelRecord& record, std::vector<Sign>& signs);
   // "" when the fault is of a device that is not ours.
   std::string DeviceOf(const KernelFault& fault) const;
   // The record's time by our wall clock.
@@ -144,8 +144,8 @@ class KernelLog {
   std::map<std::string, std::string, std::less<>> device_of_slot_;
   std::optional<std::uint64_t> dealt_with_;  // sequence of the last reported or counted fault
   std::optional<std::uint64_t> last_read_;
-  std::optional<WallTime> last_machine_check_;
-  bool skipping_ = false;  // what is older than Start
+  std::optional<Duration> last_machine_check_;  // since boot, by the kernel
+  bool skipping_ = false;                       // what is older than Start
   bool caught_up_ = false;
 };
 

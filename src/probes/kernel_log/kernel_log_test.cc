@@ -207,6 +207,15 @@ TEST_F(KernelLogTest, TheLinesOfOneMachineCheckAreOneEvent) {
   EXPECT_THAT(follower.sink.seen, SizeIs(2));
 }
 
+TEST_F(KernelLogTest, AMachineCheckAfterAStepBackOfTheClockIsAnotherOne) {
+  Follower follower(loop_, files_, "boot",
+                    {"4,1,1000000,-;mce: [Hardware Error]: CPU 1: Machine Check\n"});
+  loop_.Advance(60s);
+  loop_.StepWallClock(-1h);
+  follower.source.Append("4,2,60000000,-;mce: [Hardware Error]: CPU 1: Machine Check\n");
+  EXPECT_THAT(follower.sink.seen, SizeIs(2));
+}
+
 TEST_F(KernelLogTest, MayBeginNowAndThenMissesNothingOverRestarts) {
   std::vector<std::string> log = {Xid(1, 79), Xid(2, 74)};
   {

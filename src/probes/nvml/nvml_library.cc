@@ -32,6 +32,11 @@ std::string VersionOf(const NvmlFunctions& functions) {
   return error ? "" : LibraryVersion(file.string());
 }
 
+// What asking again does not change, as long as the library is loaded.
+bool IsForGood(int result) {
+  return result == nvml::kNotSupported || result == nvml::kFunctionNotFound;
+}
+
 // sysfs and the kernel's log have four digits of the domain and lower case; NVML eight and upper.
 std::string PciAddress(const nvml::PciInfo& info) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device);
@@ -241,28 +246,47 @@ Status NvmlLibrary::Subscribe() {
   if (!Ready()) return Unavailable("{}", NvmlErrorText(nvml::kVersionMismatch));
   // No GPUs were found while the versions did not match.
   if (uuids_.empty()) RETURN_IF_ERROR(Gpus().status());
-  if (functions_->event_set(&events_) != nvml::kSuccess) {
+  if (uuids_.empty()) return Unavailable("ask for XIDs: no GPU answers");
+  if (const int result = functions_->event_set(&events_); result != nvml::kSuccess) {
     events_ = nullptr;
-    return Unimplemented("this version of NVML has no events");
+    if (IsForGood(result)) return Unimplemented("this version of NVML has no events");
+    return Unavailable("ask for XIDs: {}", NvmlErrorText(result));
   }
-  bool any = false;
-  for (const auto& [device, uuid] : uuids_) {
-    any = functions_->register_events(device, nvml::kEventXid, events_) == nvml::kSuccess || any;
-  }
-  return any ? OkStatus() : Unimplemented("no GPU of this machine reports XIDs by NVML");
+  unasked_.clear();
+  for (const auto& [device, uuid] : uuids_) unasked_.insert(device);
+  if (Ask() > 0) return OkStatus();
+  functions_->free_events(std::exchange(events_, nullptr));
+  if (unasked_.empty()) return Unimplemented("no GPU of this machine reports XIDs by NVML");
+  return Unavailable("ask for XIDs: {}", NvmlErrorText(asked_));
+}
+
+std::size_t NvmlLibrary::Ask() {
+  std::size_t successes = 0;
+  std::erase_if(unasked_, [&](void* device) {
+    const int result = functions_->register_events(device, nvml::kEventXid, events_);
+    if (result == nvml::kSuccess) ++successes;
+    if (result == nvml::kSuccess || IsForGood(result)) return true;
+    asked_ = result;
+    return false;
+  });
+  return successes;
 }
 
 StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
-  if (events_ == nullptr) RETURN_IF_ERROR(Subscribe());
+  if (events_ == nullptr) {
+    RETURN_IF_ERROR(Subscribe());
+  } else {
+    Ask();
+  }
   nvml::EventData event{};
   const auto wait =
       static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(most).count());
   const int result = functions_->wait(events_, &event, wait);
   if (result == nvml::kTimeout) return std::vector<NvmlXid>{};
-  if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
   if (result != nvml::kSuccess) {
     // A GPU that is lost fails the wait for all: the next set is without it.
     functions_->free_events(std::exchange(events_, nullptr));
+    if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
     return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
   }
   // XIDs are all that was asked for.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,8 +61,10 @@ class NvmlLibrary final : public Nvml {
   // The sign of a mismatch, with both versions.
   Sign Mismatch() const;
   NvmlGpu GpuAt(unsigned index);
-  // Asks for the XIDs of all GPUs that answer.
+  // Asks for the XIDs of all GPUs that answer. Leaves a set of events, or none.
   Status Subscribe();
+  // Asks those that have not answered yet; how many do now.
+  std::size_t Ask();
 
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
@@ -71,6 +75,8 @@ class NvmlLibrary final : public Nvml {
   // Only the thread that waits for XIDs touches these, after Gpus() was called.
   void* events_ = nullptr;
   std::map<void*, std::string> uuids_;  // by handle
+  std::set<void*> unasked_;             // GPUs that refused the last time, and may not the next
+  int asked_ = 0;                       // what one of them said
 };
 
 }  // namespace galen::probes

@@ -202,7 +202,13 @@ void NvmlProbe::OnXids() {
   }
   const std::string& error = waited_.status().message();
   if (++failed_waits_ == 1) parts_.log.Warning("NVML reports no XIDs now", {{"error", error}});
-  if (waited_.status().code() == Code::kUnimplemented) return;
+  if (waited_.status().code() == Code::kUnimplemented) {
+    // Nothing is missed of what is never reported.
+    if (!std::exchange(xids_missed_, false)) return;
+    std::vector<Sign> never = XidsReported("");
+    for (Sign& sign : never) sign.absent = true;
+    return readings_->OnSigns(std::move(never));
+  }
   // The first may be of a GPU that is lost, which the next set is without.
   if (failed_waits_ > 1) {
     xids_missed_ = true;

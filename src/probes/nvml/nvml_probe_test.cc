@@ -216,6 +216,19 @@ TEST_F(NvmlProbeTest, GpusWhoseXidsAreMissedAreUnknownUntilTheyAreReportedAgain)
   EXPECT_EQ(readings_.last["nvml-events"].error, "");
 }
 
+TEST_F(NvmlProbeTest, GpusWhoseXidsAreNeverReportedAreNotUnknownForThoseThatWereMissed) {
+  nvml_.fails = Unavailable("ask for XIDs: driver/library version mismatch");
+  loop_.Advance(6s);
+  EXPECT_NE(readings_.last["nvml-events"].error, "");
+  nvml_.fails = Unimplemented("no GPU of this machine reports XIDs by NVML");
+  loop_.Advance(5s);
+  EXPECT_EQ(readings_.last["nvml-events"].error, "");
+  EXPECT_TRUE(readings_.last["nvml-events"].absent);
+  readings_.Take();
+  loop_.Advance(1h);
+  EXPECT_THAT(readings_.Take(), IsEmpty());
+}
+
 TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndIsShownToo) {
   queues_[0]->Hang();
   loop_.Advance(5s);

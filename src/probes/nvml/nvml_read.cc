@@ -1,12 +1,14 @@
-// Tested by nvml_library_test.cc
-// What one GPU shows, by NVML.
+// What one GPU shows, by NVML. Tested by nvml_read_test.cc and nvml_library_test.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probes/nvml/nvml_functions.h"
@@ -49,6 +51,9 @@ class Signs {
          .unit = unit,
          .raw = fmt::format("NVML: {} {}{}{}", name, value, *unit != '\0' ? " " : "", unit)});
     return signs_.back();
+  }
+  void AddError(const char* name, std::string error) {
+    signs_.push_back({.name = name, .error = std::move(error)});
   }
   bool Shows(std::string_view name) const {
     return std::ranges::find(signs_, name, &Sign::name) != signs_.end();
@@ -183,14 +188,20 @@ void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   if (links > 0) signs.Add("nvlinks-up", up, "links").raw += down;
 }
 
+// A link that is down has no counters. When it is back, what it counted before is nothing new.
+void AddPart(std::string& parts, unsigned link) {
+  parts += fmt::format("{}{}", parts.empty() ? "" : " ", link);
+}
+
 // Adds the counters of all links up; the text beside the sum names the link that has most.
 void ReadLinkErrors(const NvmlFunctions& call, nvml::Device gpu, const char* name,
                     std::initializer_list<int> counters, Signs& signs) {
   unsigned long long all = 0, most = 0;
   unsigned worst = 0;
-  bool any = false;
+  std::string parts;
   for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
     unsigned long long own = 0;
+    bool any = false;
     for (const int counter : counters) {
       unsigned long long errors = 0;
       const int result = call.nvlink_errors(gpu, link, counter, &errors);
@@ -200,13 +211,15 @@ void ReadLinkErrors(const NvmlFunctions& call, nvml::Device gpu, const char* nam
       any = true;
       own += errors;
     }
+    if (any) AddPart(parts, link);
     all += own;
     if (own <= most) continue;
     most = own;
     worst = link;
   }
-  if (!any) return;
+  if (parts.empty()) return;
   Sign& sign = signs.Add(name, static_cast<double>(all));
+  sign.parts = std::move(parts);
   if (most > 0) sign.raw += fmt::format(", {} of them on link {}", most, worst);
 }
 
@@ -218,8 +231,12 @@ double NumberIn(const nvml::FieldValue& field) {
   return static_cast<double>(field.value.as_long);
 }
 
-double ErrorRateIn(const nvml::FieldValue& field) {
-  const auto packed = static_cast<unsigned long long>(NumberIn(field));
+// nullopt where it is none: what has no whole number, or one past what is packed into it.
+std::optional<double> ErrorRateIn(const nvml::FieldValue& field) {
+  const double number = NumberIn(field);
+  constexpr double kPast = 18446744073709551616.0;  // 2^64
+  if (!(number >= 0 && number < kPast)) return std::nullopt;
+  const auto packed = static_cast<unsigned long long>(number);
   const unsigned long long exponent = packed & nvml::kErrorRateExponent;
   if (exponent == nvml::kErrorRateNone) return 0;
   const unsigned long long mantissa =
@@ -249,20 +266,23 @@ void AddLinkField(const LinkField& field, const std::vector<nvml::FieldValue>& v
                   Signs& signs) {
   double all = 0, most = 0;
   unsigned worst = 0;
-  bool any = false;
+  std::string parts;
   for (const nvml::FieldValue& value : values) {
     if (value.field_id != field.id || IsMissing(value.result)) continue;
     // The one that cannot be asked may be the bad one.
     if (!signs.Has(value.result, field.sign)) return;
-    any = true;
-    const double own = field.is_rate ? ErrorRateIn(value) : NumberIn(value);
-    all += own;
-    if (own <= most) continue;
-    most = own;
+    AddPart(parts, value.scope_id);
+    const std::optional<double> own = field.is_rate ? ErrorRateIn(value) : NumberIn(value);
+    if (!own)
+      return signs.AddError(field.sign, fmt::format("link {} gives no error rate", value.scope_id));
+    all += *own;
+    if (*own <= most) continue;
+    most = *own;
     worst = value.scope_id;
   }
-  if (!any) return;
+  if (parts.empty()) return;
   Sign& sign = signs.Add(field.sign, field.is_rate ? most : all);
+  sign.parts = std::move(parts);
   if (most <= 0) return;
   sign.raw += field.is_rate ? fmt::format(", of link {}", worst)
                             : fmt::format(", {} of them on link {}", NumberText(most), worst);

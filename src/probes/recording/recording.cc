@@ -29,14 +29,15 @@ Json JsonOf(const Sign& sign) {
   text("raw", sign.raw);
   text("error", sign.error);
   text("expectedText", sign.expected_text);
+  text("parts", sign.parts);
   if (sign.expected) json["expected"] = *sign.expected;
   if (sign.absent) json["absent"] = true;
   return json;
 }
 
-constexpr std::string_view kSignFields[] = {"device",   "name",  "value", "unit",
-                                            "detail",   "raw",   "error", "expectedText",
-                                            "expected", "absent"};
+constexpr std::string_view kSignFields[] = {"device",   "name",   "value", "unit",
+                                            "detail",   "raw",    "error", "expectedText",
+                                            "expected", "absent", "parts"};
 
 // Refuses whatever is wrong in a sign that a person wrote by hand: nothing of it may be passed
 // over.
@@ -146,6 +147,7 @@ Sign SignOf(const Json& json) {
   sign.raw = json["raw"].AsString();
   sign.error = json["error"].AsString();
   sign.expected_text = json["expectedText"].AsString();
+  sign.parts = json["parts"].AsString();
   if (json.Has("expected")) sign.expected = json["expected"].AsDouble();
   sign.absent = json["absent"].AsBool();
   return sign;

@@ -30,7 +30,8 @@ TEST(Recording, SignsAreReadAsTheyWereWritten) {
       {.device = "gpu-0", .name = "reset", .value = "gpu", .raw = "nvml: reset"},
       {.device = "*", .name = "driver", .value = "570", .expected_text = "580"},
       {.device = "gpu-1", .name = "power", .error = "no answer for 5 s"},
-      {.device = "gpu-1", .name = "fan", .detail = "slow", .absent = true}};
+      {.device = "gpu-1", .name = "fan", .detail = "slow", .absent = true},
+      {.device = "gpu-1", .name = "nvlink-replays", .value = 6.0, .parts = "0 3"}};
   const auto read = ReadSigns(WriteSigns(signs), "signs.json", {});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, signs);

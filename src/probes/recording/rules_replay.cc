@@ -148,7 +148,7 @@ class Player {
     for (auto& [name, device] : devices_) {
       const auto look = step.looks.find(name);
       const DeviceLook shown = look == step.looks.end() ? DeviceLook() : look->second;
-      device.Take(Due(name, shown, at), AtTime(at).wall, signs);
+      device.Take(Due(name, shown, at), AtTime(at), signs);
     }
     for (const HealthChange& change : engine_.Evaluate(signs, AtTime(at)).changes) {
       NoteUnknown(change, at);

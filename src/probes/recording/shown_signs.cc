@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "probes/rule_file/rule_reader.h"
 
@@ -57,29 +59,45 @@ RuleTable BuiltInTable(std::string_view name) {
   return ParseRules(BuiltInRules(name), name).value();
 }
 
-// The signs of all built-in tables.
-std::vector<SignSpec> BuiltInSigns() {
-  std::vector<SignSpec> signs;
+using Names = std::set<std::string, std::less<>>;
+
+// The signs with files that the table has itself, beside those of what it extends.
+Names OwnFilesOf(const RuleTable& table) {
+  const RuleTable below = table.extends.empty() ? RuleTable() : BuiltInTable(table.extends);
+  Names own;
+  for (const SignSpec& sign : table.signs) {
+    const SignSpec* extended = below.FindSign(sign.name);
+    if (sign.file && (extended == nullptr || *extended != sign)) own.insert(sign.name);
+  }
+  return own;
+}
+
+// What the built-in tables say.
+struct BuiltIn {
+  std::vector<SignSpec> signs{};                      // of all tables, each once
+  std::map<std::string, Names, std::less<>> files{};  // by table: OwnFilesOf it
+};
+
+BuiltIn ReadBuiltIn() {
+  BuiltIn built_in;
   std::string names = BuiltInRuleNames();
   std::ranges::replace(names, ',', ' ');
   std::istringstream each(names);
   for (std::string name; each >> name;) {
     const RuleTable table = BuiltInTable(name);
-    signs.insert(signs.end(), table.signs.begin(), table.signs.end());
+    for (const SignSpec& sign : table.signs) {
+      const bool known = std::ranges::find(built_in.signs, sign) != built_in.signs.end();
+      if (!known) built_in.signs.push_back(sign);
+    }
+    built_in.files[name] = OwnFilesOf(table);
   }
-  return signs;
+  return built_in;
 }
 
-// The signs that the table has itself, without those of a table that it extends.
-std::vector<SignSpec> OwnSignsOfBuiltIn(std::string_view name) {
-  const RuleTable table = BuiltInTable(name);
-  const RuleTable below = table.extends.empty() ? RuleTable() : BuiltInTable(table.extends);
-  std::vector<SignSpec> own;
-  for (const SignSpec& sign : table.signs) {
-    const SignSpec* extended = below.FindSign(sign.name);
-    if (extended == nullptr || *extended != sign) own.push_back(sign);
-  }
-  return own;
+// Read once: it takes milliseconds, which each reading of an operator's rules would cost the loop.
+const BuiltIn& KnownBuiltIn() {
+  static const BuiltIn kBuiltIn = ReadBuiltIn();
+  return kBuiltIn;
 }
 
 }  // namespace
@@ -91,22 +109,19 @@ std::string UnshownText(const UnshownSign& sign, std::string_view where) {
 }
 
 void ShownSigns::SetRules(const RuleTable& rules) {
-  rules_ = &rules;
+  const BuiltIn& built_in = KnownBuiltIn();
   own_.clear();
   of_extended_.clear();
   for (const SignSpec& sign : rules.signs) {
-    if (IsLookedFor(sign) && !RulesOf(sign, rules).empty()) own_.push_back(&sign);
+    if (!IsLookedFor(sign)) continue;
+    std::vector<std::string> ids = RulesOf(sign, rules);
+    const bool own = std::ranges::find(built_in.signs, sign) == built_in.signs.end();
+    if (own && !ids.empty()) {
+      own_.push_back({sign, std::move(ids), RulesWithExpected(sign, rules)});
+    }
   }
-  if (!own_.empty()) {
-    const std::vector<SignSpec> built_in = BuiltInSigns();
-    std::erase_if(own_, [&](const SignSpec* sign) {
-      return std::ranges::find(built_in, *sign) != built_in.end();
-    });
-  }
-  if (rules.extends.empty()) return;
-  for (const SignSpec& sign : OwnSignsOfBuiltIn(rules.extends)) {
-    if (sign.file) of_extended_.insert(sign.name);
-  }
+  const auto extended = built_in.files.find(rules.extends);
+  if (extended != built_in.files.end()) of_extended_ = extended->second;
 }
 
 void ShownSigns::Take(const Sign& sign) {
@@ -118,20 +133,19 @@ void ShownSigns::Take(const Sign& sign) {
 
 std::vector<UnshownSign> ShownSigns::Unshown() const {
   std::vector<UnshownSign> unshown;
-  for (const SignSpec* sign : own_) {
-    const bool shown = shown_.contains(sign->name);
-    const bool expects = sign->file && !expected_.contains(sign->name);
-    const auto ids = !shown    ? RulesOf(*sign, *rules_)
-                     : expects ? RulesWithExpected(*sign, *rules_)
-                               : std::vector<std::string>();
+  for (const auto& [spec, rules, with_expected] : own_) {
+    const bool shown = shown_.contains(spec.name);
+    const bool expects = spec.file && !expected_.contains(spec.name);
+    if (shown && !expects) continue;
+    const std::vector<std::string>& ids = shown ? with_expected : rules;
     if (ids.empty()) continue;
     unshown.push_back(
-        {.sign = sign->name,
+        {.sign = spec.name,
          .rules = fmt::format("{}", fmt::join(ids, ", ")),
          .several_rules = ids.size() > 1,
-         .source = sign->file ? UnshownSign::Source::kFile : UnshownSign::Source::kDriver,
-         .looked_for = shown ? fmt::format("file {} to hold it against", sign->file->expected)
-                             : LookedFor(*sign)});
+         .source = spec.file ? UnshownSign::Source::kFile : UnshownSign::Source::kDriver,
+         .looked_for = shown ? fmt::format("file {} to hold it against", spec.file->expected)
+                             : LookedFor(spec)});
   }
   return unshown;
 }

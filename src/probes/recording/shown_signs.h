@@ -35,9 +35,8 @@ std::string UnshownText(const UnshownSign& sign, std::string_view where);
 // many have only some of them.
 class ShownSigns {
  public:
-  // `rules` is lent and outlives this.
   explicit ShownSigns(const RuleTable& rules) { SetRules(rules); }
-  // Another table with the same signs, lent likewise; what was shown stays.
+  // Another table with the same signs; what was shown stays.
   void SetRules(const RuleTable& rules);
 
   // Takes a sign that a device showed; one that cannot be read counts as shown.
@@ -50,8 +49,14 @@ class ShownSigns {
   std::vector<std::string> WithoutExtended(const std::vector<std::string>& devices) const;
 
  private:
-  const RuleTable* rules_ = nullptr;
-  std::vector<const SignSpec*> own_;                     // that are looked for
+  // A sign that is looked for, with the ids of the rules that look at it, and of those that hold it
+  // against what its file says to expect.
+  struct Own {
+    SignSpec spec{};
+    std::vector<std::string> rules{}, with_expected{};
+  };
+
+  std::vector<Own> own_;
   std::set<std::string, std::less<>> shown_, expected_;  // signs, and those with what to expect
   std::set<std::string, std::less<>> of_extended_;       // files of the table that is extended
   std::set<std::string, std::less<>> with_extended_;     // devices that showed one of these

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "probes/rule_file/rule_reader.h"
 
 namespace galen::probes {
@@ -57,6 +59,13 @@ TEST(ShownSigns, NamesWhatRulesLookAtAndNoDeviceShowsAndWhatWasLookedFor) {
   EXPECT_EQ(TextsOf(shown).size(), 1u) << "what cannot be read is there, what is absent is not";
   shown.Take({.device = "card1", .name = "power", .value = 4.0});
   EXPECT_THAT(shown.Unshown(), IsEmpty());
+}
+
+TEST(ShownSigns, NeedsItsRulesNoLonger) {
+  auto rules = std::make_unique<RuleTable>(ParseRules(kCards, "r.yaml").value());
+  const ShownSigns shown(*rules);
+  rules.reset();
+  EXPECT_EQ(TextsOf(shown).size(), 3u);
 }
 
 // Many devices show only a part of what such a table knows.

@@ -56,8 +56,9 @@ void RuleEngine::ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t
                                    std::size_t slot, const Instant& at) {
   RuleTrack& track = TrackOf(device, rule);
   if (const std::optional<double> median = PeersMedian(device, sign, slot, at)) {
-    if (device.uncompared.erase(rule) > 0 && sign.time > device.good_since) {
-      device.good_since = sign.time;
+    const Moment when = at.Of(sign.time);
+    if (device.uncompared.erase(rule) > 0 && when.at > device.good_since.at) {
+      device.good_since = when;
       device.good_by = sign.raw;
     }
     return track.OnReading(sign, *median, at);
@@ -84,6 +85,17 @@ std::optional<std::size_t> RuleEngine::Superseder(const Device& device, std::siz
     if (track != device.tracks.end() && track->second.finding()) return other;
   }
   return std::nullopt;
+}
+
+std::vector<std::pair<std::string, Finding>> RuleEngine::Findings(std::string_view device) const {
+  std::vector<std::pair<std::string, Finding>> findings;
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) return findings;
+  for (const auto& [index, track] : found->second.tracks) {
+    if (!track.finding() || Superseder(found->second, index)) continue;
+    findings.emplace_back(table_->rules[index].id, *track.finding());
+  }
+  return findings;
 }
 
 std::string RuleEngine::SupersededBy(std::string_view device, std::string_view rule) const {

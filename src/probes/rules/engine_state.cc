@@ -40,8 +40,8 @@ void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Insta
     const bool goes_on =
         rule != nullptr && rule->sign == old.sign && rule->state != HealthState::kHealthy;
     if (!goes_on) {
-      // The finding is over as of now.
-      if (track.finding()) device.good_since = at.wall;
+      // What it had found is over as of now.
+      if (track.finding()) device.good_since = {at.wall, at.now};
       if (track.finding()) device.good_by.clear();
       continue;
     }

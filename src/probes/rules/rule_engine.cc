@@ -11,11 +11,13 @@ namespace galen::probes {
 namespace {
 
 // The finding to show of two: worse state, less left, earlier (the root, not what followed).
-bool Outranks(const Finding& a, const Finding& b) {
+bool Outranks(const RuleTrack& one, const RuleTrack& other) {
+  const Finding &a = *one.finding(), &b = *other.finding();
   if (a.state != b.state) return a.state > b.state;
   // Shares count for Degraded devices only: an Unhealthy device has none to compare.
   if (a.state == HealthState::kDegraded && a.share != b.share) return a.share < b.share;
-  return a.since < b.since;
+  if (one.found_at() != other.found_at()) return one.found_at() < other.found_at();
+  return a.since < b.since;  // both before a restart, by a clock that was ahead
 }
 
 Cause MakeCause(std::string_view code, std::string message, std::string value, FaultOwner owner) {
@@ -116,7 +118,7 @@ void RuleEngine::Note(const Sign& sign, const Subject& subject) {
 
 void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                        Evaluation& evaluation) {
-  if (sign.absent) return ApplyAbsent(device, sign);
+  if (sign.absent) return ApplyAbsent(device, sign, at);
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
   const bool number = !use.needs_number || !sign.expected_text.empty() || NumberOf(sign);
@@ -149,9 +151,10 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& u
   // The empty name is the probe as a whole: a single reading shows that it reads again.
   const bool was_unreadable = !device.unreadable.empty() &&
                               device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
-  if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
-    device.good_since = sign.time;
-    // A first look that finds nothing is no news.
+  const Moment when = at.Of(sign.time);
+  if ((was_unreadable || !device.last_read) && when.at > device.good_since.at) {
+    device.good_since = when;
+    // That a first look finds nothing is no news.
     device.good_by = was_unreadable ? sign.raw : "";
   }
   device.last_read = at.now;
@@ -178,15 +181,16 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   for (const std::size_t index : use->second.rules) LoseReading(device, index, sign.time);
 }
 
-void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {
+void RuleEngine::ApplyAbsent(Device& device, const Sign& sign, const Instant& at) {
   ApplyUnreadable(device, sign);
   device.unreadable.erase(sign.name);
   const auto use = signs_.find(sign.name);
   if (use != signs_.end()) {
     for (const std::size_t index : use->second.rules) device.uncompared.erase(index);
   }
-  if (sign.time < device.good_since) return;
-  device.good_since = sign.time;
+  const Moment when = at.Of(sign.time);
+  if (when.at < device.good_since.at) return;
+  device.good_since = when;
   device.good_by = sign.raw;
 }
 
@@ -228,7 +232,7 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
         rule.state != HealthState::kHealthy && TrackOf(device, index).OnEvent(sign, at);
     // Each event has the record of another rule; this rule's says that one part has many of them.
     if (rule.same_detail && !finds) continue;
-    const bool ended = Clear(device, rule, sign);
+    const bool ended = Clear(device, rule, sign, at);
     if (sign.maybe_old && !ended) continue;
     Sign of_device = sign;
     of_device.device = device.health.id.device;
@@ -243,18 +247,18 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
   }
 }
 
-bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
-  const WallTime when = sign.time;
+bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign, const Instant& at) {
+  const Moment when = at.Of(sign.time);
   bool ended = false;
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
       if (!track.finding() || !EndsBy(table_->rules[index], cleared)) continue;
       // A log that is read again may bring a reset older than the finding, and a device that is
       // back may have failed anew before anybody saw it back.
-      if (std::max(track.finding()->since, track.last_event()) > when) continue;
+      if (track.last_shown() > when.at) continue;
       track.End(when, sign.raw);
       ended = true;
-      if (when < device.good_since) continue;
+      if (when.at < device.good_since.at) continue;
       device.good_since = when;
       device.good_by = sign.raw;
     }
@@ -284,7 +288,7 @@ void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluatio
     // Silence ends what rests on readings. A lost GPU stays lost.
     if (IsSilent(device, at)) LoseReading(device, index, at.wall);
     track.Settle(at);
-    if (track.ended() <= device.good_since) continue;
+    if (track.ended().at <= device.good_since.at) continue;
     device.good_since = track.ended();
     device.good_by = track.ended_by();
   }
@@ -296,12 +300,12 @@ void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluatio
 }
 
 const Finding* RuleEngine::Worst(const Device& device) const {
-  const Finding* worst = nullptr;
+  const RuleTrack* worst = nullptr;
   for (const auto& [index, track] : device.tracks) {
     if (!track.finding() || Superseder(device, index)) continue;
-    if (worst == nullptr || Outranks(*track.finding(), *worst)) worst = &*track.finding();
+    if (worst == nullptr || Outranks(track, *worst)) worst = &track;
   }
-  return worst;
+  return worst == nullptr ? nullptr : &*worst->finding();
 }
 
 DeviceHealth RuleEngine::UnknownHealth(const Device& device, std::string_view code,
@@ -351,7 +355,8 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
                          "its first readings look bad and are being confirmed",
                          device.health.since);
   }
-  return {device.health.id, HealthState::kHealthy, 1.0, Cause{}, device.good_since, std::nullopt};
+  return {device.health.id, HealthState::kHealthy,  1.0,
+          Cause{},          device.good_since.time, std::nullopt};
 }
 
 std::vector<DeviceHealth> RuleEngine::Snapshot() const {
@@ -366,17 +371,6 @@ std::string RuleEngine::RawSign(std::string_view device) const {
   const Device& known = found->second;
   if (const Finding* worst = Worst(known)) return worst->raw;
   return known.health.state == HealthState::kHealthy ? known.good_by : "";
-}
-
-std::vector<std::pair<std::string, Finding>> RuleEngine::Findings(std::string_view device) const {
-  std::vector<std::pair<std::string, Finding>> findings;
-  const auto found = devices_.find(device);
-  if (found == devices_.end()) return findings;
-  for (const auto& [index, track] : found->second.tracks) {
-    if (!track.finding() || Superseder(found->second, index)) continue;
-    findings.emplace_back(table_->rules[index].id, *track.finding());
-  }
-  return findings;
 }
 
 std::optional<Time> RuleEngine::NextDue(const Instant& at) const {

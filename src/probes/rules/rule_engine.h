@@ -47,15 +47,7 @@ class PeerValues {
 // ---- One rule on one device over time (RuleTrack): debounce before it bites, hysteresis before it
 // lets go, and what keeps a finding until a reset. A state machine over values: no clock, no I/O.
 
-// The present on both clocks. Windows and quiet times run on `now`, which nobody sets. An event
-// says by its wall time how old it is when it comes: a log that is read after a restart brings old
-// ones.
-struct Instant {
-  Time now{};
-  WallTime wall{};
-};
-
-// The state that a rule has found, and why.
+// What a rule has found.
 struct Finding {
   HealthState state = HealthState::kHealthy;
   double share = 1.0;  // 0: a ratio that leaves nothing, which makes the device Unhealthy
@@ -88,17 +80,20 @@ class RuleTrack {
   // Lets time pass: a debounce or a quiet time may be over.
   void Settle(const Instant& at);
   // Ends the finding, as of `when`; `by` is the raw sign that showed it, "" where only time passed.
-  void End(WallTime when, std::string by);
+  void End(const Moment& when, std::string by);
 
   const Rule& rule() const { return *rule_; }
   const std::optional<Finding>& finding() const { return finding_; }
-  // When an event last said what the rule looks for; the epoch where none did.
-  WallTime last_event() const { return last_event_.time; }
+  // Where the finding's begin lies on the clock that nobody sets.
+  Time found_at() const { return found_at_; }
+  // Likewise its newest proof: the begin, or an event that said it again. What is older cannot end
+  // it.
+  Time last_shown() const { return std::max(found_at_, last_event_.at); }
   // Readings match, but not yet for long or often enough to be a finding.
   bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.
-  WallTime ended() const { return ended_; }
-  // The raw sign that ended it; "" when time alone did, or no finding ended yet.
+  const Moment& ended() const { return ended_; }
+  // The raw sign that ended it; "" when it was none, or no finding ended yet.
   const std::string& ended_by() const { return ended_by_; }
   // When Settle next has something to do, if no sign comes before.
   std::optional<Time> Due() const;
@@ -112,25 +107,23 @@ class RuleTrack {
     Time at{};
     double value = 0;
   };
-  // An event, by its own time and where that lies on the monotonic clock.
+  // An event, by its own time.
   struct Hit {
-    WallTime time{};
-    Time at{};
-    std::string detail{};  // where only hits of one detail count together
+    Moment when{};
+    std::string detail{};  // where only those with one count together
   };
-  static Hit HitAt(WallTime time, const Instant& at);
 
   // Whether the reading is a finding, or still is one.
   bool Matches(const Sign& sign, double best);
   // Whether the counter grew too much within the window that samples_ covers.
   bool Rises(const Rise& rise);
-  void Remember(const Rise& rise, double value, Time now);
+  void Remember(const Rise& rise, const Sign& sign, double value, Time now);
   void WatchForEnd(const Sign& sign, bool matches, const Instant& at);
   // Keeps the hit; whether there are enough within the window.
   bool Count(const Hit& hit);
   // Begins the finding if the matches so far are enough.
   void TryEnter(const Instant& at);
-  void Enter(const Sign& sign, WallTime since);
+  void Enter(const Sign& sign, const Moment& since);
   // The newest sign, raw; the text adds for how long the condition held where a rule debounces.
   std::string RawFor(Duration debounce) const;
   std::string ThresholdText(const Sign& sign) const;
@@ -150,13 +143,15 @@ class RuleTrack {
   int streak_ = 0;
   std::vector<Hit> hits_;        // at most rule.count, of each detail where those count apart
   std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
+  std::string parts_{};          // that the newest sample is made of
   // The identity of a finding.
   std::optional<Finding> finding_;
+  Time found_at_{};  // its `since`, on the clock that nobody sets
   // Since when the value is past the threshold to leave; nullopt: it is not.
   std::optional<Time> leaving_since_;
   WallTime first_miss_{};
-  Hit last_event_{};
-  WallTime ended_{};
+  Moment last_event_{};
+  Moment ended_{};
   std::string ended_by_;
 };
 
@@ -270,7 +265,7 @@ class RuleEngine {
     std::set<std::string> awaited{};  // signs of commands and exporters, of which nothing came
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
     // last blindness.
-    WallTime good_since{};
+    Moment good_since{};
     std::string good_by{};  // the raw sign that showed it, or ""
   };
   using Devices = std::map<std::string, Device, std::less<>>;
@@ -305,13 +300,13 @@ class RuleEngine {
   // peers to compare it with. A finding against peers counts as well again only when they show it.
   void LoseReading(Device& device, std::size_t rule, WallTime time);
   void ApplyUnreadable(Device& device, const Sign& sign);
-  // Ends what the sign's readings have found, and its trouble.
-  void ApplyAbsent(Device& device, const Sign& sign);
+  // What was found by the sign's readings ends, and nothing of it is unknown.
+  void ApplyAbsent(Device& device, const Sign& sign, const Instant& at);
   void ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                   Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
-  // True when a finding ended.
-  bool Clear(Device& device, const Rule& by, const Sign& sign);
+  // Whether a finding ended.
+  bool Clear(Device& device, const Rule& by, const Sign& sign, const Instant& at);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
   // Made when the rule first matters to the device: most rules never do.
   RuleTrack& TrackOf(Device& device, std::size_t rule);

@@ -69,9 +69,12 @@ bool RuleTrack::Matches(const Sign& sign, double best) {
   return left && right && Holds(comparison->compare, *left, *right);
 }
 
-void RuleTrack::Remember(const Rise& rise, double value, Time now) {
+void RuleTrack::Remember(const Rise& rise, const Sign& sign, double value, Time now) {
   // A counter that fell was reset: what it counts starts anew.
-  if (!samples_.empty() && value < samples_.back().value) samples_.clear();
+  if (!samples_.empty() && (value < samples_.back().value || sign.parts != parts_)) {
+    samples_.clear();
+  }
+  parts_ = sign.parts;
   // The oldest sample that is kept stands at or before the window's start.
   const auto kept = std::ranges::find_if(
       samples_.begin() + std::min<std::ptrdiff_t>(1, std::ssize(samples_)), samples_.end(),
@@ -94,7 +97,7 @@ bool RuleTrack::Rises(const Rise& rise) {
 void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   const Rise* rise = std::get_if<Rise>(&rule_->match);
   if (const std::optional<double> value = NumberOf(sign); rise != nullptr && value) {
-    Remember(*rise, *value, at.now);
+    Remember(*rise, sign, *value, at.now);
   }
   const bool matches = Matches(sign, best);
   if (!finding_ && !matches) return Pause();
@@ -126,7 +129,7 @@ void RuleTrack::WatchForEnd(const Sign& sign, bool matches, const Instant& at) {
   // The share of peers' median moves with each look at any of them: less than a tenth is no news.
   constexpr double kPeersNews = 0.1;
   if (AsksForPeers(*rule_) && std::fabs(share - finding_->share) < kPeersNews) return;
-  if (share != finding_->share) Enter(sign, sign.time);
+  if (share != finding_->share) Enter(sign, at.Of(sign.time));
 }
 
 void RuleTrack::TryEnter(const Instant& at) {
@@ -136,23 +139,18 @@ void RuleTrack::TryEnter(const Instant& at) {
   // The sign that decided: the newest, or the moment in which the debounce ended without another.
   Sign decided = last_;
   decided.raw = RawFor(rule_->enter_for);
-  Enter(decided, std::max(last_.time, first_match_ + rule_->enter_for));
-}
-
-RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
-  // An event from the future happened now: its clock, or ours, was set.
-  return {time, at.now - std::max(Duration::zero(), at.wall - time)};
+  Enter(decided, at.Of(std::max(last_.time, first_match_ + rule_->enter_for)));
 }
 
 bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
-  // Also for a finding that stands: each further event puts the end of its quiet time off.
-  Hit hit = HitAt(sign.time, at);
-  if (hit.time >= last_event_.time) last_event_ = hit;
+  // Also of a finding that stands: each further event puts the end of its quiet time off.
+  Hit hit{.when = at.Of(sign.time)};
+  if (hit.when.at >= last_event_.at) last_event_ = hit.when;
   if (finding_) return false;
   if (rule_->same_detail) hit.detail = sign.detail;
   // An event that names no part makes no part worse.
   const bool counts = !rule_->same_detail || !hit.detail.empty();
-  if (counts && Count(hit)) Enter(sign, sign.time);
+  if (counts && Count(hit)) Enter(sign, hit.when);
   Settle(at);
   return finding_.has_value();
 }
@@ -160,7 +158,7 @@ bool RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
 bool RuleTrack::Count(const Hit& hit) {
   const auto together = [&hit](const Hit& each) { return each.detail == hit.detail; };
   const auto same = [&](const Hit& each) {
-    return together(each) && std::chrono::abs(hit.at - each.at) < kApart;
+    return together(each) && std::chrono::abs(hit.when.at - each.when.at) < kApart;
   };
   if (rule_->same_detail && std::ranges::any_of(hits_, same)) return false;
   hits_.push_back(hit);
@@ -171,7 +169,7 @@ bool RuleTrack::Count(const Hit& hit) {
   if (hits_.size() > kHitsMax) hits_.erase(hits_.begin());
   if (std::ranges::count_if(hits_, together) < rule_->count) return false;
   const Hit& first = *std::ranges::find_if(hits_, together);
-  return rule_->count == 1 || hit.at - first.at <= rule_->window;
+  return rule_->count == 1 || hit.when.at - first.when.at <= rule_->window;
 }
 
 void RuleTrack::Pause() {
@@ -192,12 +190,12 @@ void RuleTrack::Settle(const Instant& at) {
     if (last_.look == Sign::Look::kNow) TryEnter(at);
     return;
   }
-  if (rule_->until == Until::kFor && at.now - last_event_.at >= rule_->quiet) {
-    return End(last_event_.time + rule_->quiet, "");
+  if (rule_->until == Until::kFor && at.now >= last_event_.at + rule_->quiet) {
+    return End({last_event_.time + rule_->quiet, last_event_.at + rule_->quiet}, "");
   }
   if (rule_->until != Until::kClear || !leaving_since_) return;
   if (at.now - *leaving_since_ < rule_->leave_for) return;
-  End(std::max(last_.time, first_miss_ + rule_->leave_for), RawFor(rule_->leave_for));
+  End(at.Of(std::max(last_.time, first_miss_ + rule_->leave_for)), RawFor(rule_->leave_for));
 }
 
 std::string RuleTrack::RawFor(Duration debounce) const {
@@ -205,7 +203,7 @@ std::string RuleTrack::RawFor(Duration debounce) const {
   return fmt::format("{} for {:g} s", last_.raw, std::chrono::duration<double>(debounce).count());
 }
 
-void RuleTrack::End(WallTime when, std::string by) {
+void RuleTrack::End(const Moment& when, std::string by) {
   // A track that had found nothing is only reset, and does not know when the device became well.
   if (finding_) {
     ended_ = when;
@@ -264,7 +262,7 @@ HealthState RuleTrack::StateAt(double share) const {
   return share > 0 ? rule_->state : HealthState::kUnhealthy;
 }
 
-void RuleTrack::Enter(const Sign& sign, WallTime since) {
+void RuleTrack::Enter(const Sign& sign, const Moment& since) {
   const double share = ShareOf(sign);
   const std::string threshold = ThresholdText(sign);
   const std::string unit = rule_->unit.empty() ? sign.unit : rule_->unit;
@@ -289,8 +287,9 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
                                .threshold = threshold,
                                .unit = unit,
                                .owner = rule_->owner},
-                     .since = since,
+                     .since = since.time,
                      .raw = sign.raw};
+  found_at_ = since.at;
 }
 
 // A finding that ends with its sign is kept too: until the next process has read the sign itself,
@@ -298,7 +297,7 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
 Json RuleTrack::Save() const {
   if (!finding_ && hits_.empty()) return Json();
   Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_.time, 9)}});
-  for (const Hit& hit : hits_) saved["hits"].Append(FormatRfc3339(hit.time, 9));
+  for (const Hit& hit : hits_) saved["hits"].Append(FormatRfc3339(hit.when.time, 9));
   if (rule_->same_detail) {
     for (const Hit& hit : hits_) saved["details"].Append(hit.detail);
   }
@@ -318,13 +317,13 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
     const StatusOr<WallTime> parsed = ParseRfc3339(text.AsString());
     return parsed.ok() ? *parsed : WallTime{};
   };
-  last_event_ = HitAt(time(saved["lastEvent"]), at);
+  last_event_ = at.Of(time(saved["lastEvent"]));
   const auto& hits = saved["hits"].items();
   const auto& details = saved["details"].items();
   for (std::size_t i = 0; i < hits.size(); ++i) {
     // Saved by a rule that did not distinguish parts: which they were is not known.
     if (rule_->same_detail && i >= details.size()) break;
-    Hit hit = HitAt(time(hits[i]), at);
+    Hit hit{.when = at.Of(time(hits[i]))};
     if (rule_->same_detail) hit.detail = details[i].AsString();
     static_cast<void>(Count(hit));
   }
@@ -340,6 +339,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
                                  .owner = rule_->owner},
                        .since = time(saved["since"]),
                        .raw = saved["raw"].AsString()};
+    found_at_ = at.Of(finding_->since).at;
   }
   Settle(at);
 }

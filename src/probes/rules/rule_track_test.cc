@@ -110,7 +110,7 @@ TEST(RuleTrack, LetsGoOnlyBelowItsLowerThreshold) {
   RuleTrack track(rule);
   track.OnReading(Reading(91, 0s), 91, At(0s));
   EXPECT_EQ(FirstSecond(track, {86, 84, 83, 82}, false), 3);
-  EXPECT_EQ(track.ended(), At(3s).wall);
+  EXPECT_EQ(track.ended().time, At(3s).wall);
 }
 
 TEST(RuleTrack, LetsGoOnlyAfterAQuietWhileAndARelapseStartsItAnew) {
@@ -130,7 +130,7 @@ TEST(RuleTrack, AQuietWhileMayEndBetweenTwoReadings) {
   EXPECT_EQ(track.Due(), At(3s).now);
   track.Settle(At(3s));
   EXPECT_FALSE(track.finding());
-  EXPECT_EQ(track.ended(), At(3s).wall);
+  EXPECT_EQ(track.ended().time, At(3s).wall);
 }
 
 TEST(RuleTrack, KeepsTheValueThatBroughtItSoThatAWobbleIsNoNews) {
@@ -256,7 +256,7 @@ TEST(RuleTrack, AnEventStaysUntilItIsEnded) {
   track.Settle(At(240h));
   ASSERT_TRUE(track.finding());
   EXPECT_EQ(track.Due(), std::nullopt);
-  track.End(At(241h).wall, "reset of the GPU");
+  track.End(At(241h).Of(At(241h).wall), "reset of the GPU");
   EXPECT_EQ(track.ended_by(), "reset of the GPU");
   EXPECT_FALSE(track.finding());
 }
@@ -305,7 +305,7 @@ TEST(RuleTrack, AWallClockThatIsSetNeitherEndsAQuietTimeNorPutsItOff) {
     EXPECT_TRUE(track.finding()) << step.count();
     track.Settle({At(60s).now, At(60s).wall + step});
     EXPECT_FALSE(track.finding()) << step.count();
-    EXPECT_EQ(track.ended(), At(60s).wall) << "as it was when the event came";
+    EXPECT_EQ(track.ended().time, At(60s).wall) << "as it was when the event came";
   }
 }
 

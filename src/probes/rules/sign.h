@@ -2,6 +2,7 @@
 // loop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,24 @@
 #include "base/time.h"
 
 namespace galen::probes {
+
+// When something happened. `time` is what people are shown, by the wall clock of then; `at` is
+// where that lies on the clock that nobody sets, and what is compared. Without a value: before all
+// others.
+struct Moment {
+  WallTime time{};
+  Time at = Time::min();
+};
+
+// The present on both clocks. Windows and quiet times run on `now`, which nobody sets. A sign says
+// by its wall time how old it is when it comes: a log that is read after a restart brings old ones.
+struct Instant {
+  Time now{};
+  WallTime wall{};
+
+  // One from the future happened now: its clock, or ours, was set.
+  Moment Of(WallTime time) const { return {time, now - std::max(Duration::zero(), wall - time)}; }
+};
 
 // A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
 // device can have the name: it is not a DNS label.
@@ -31,6 +50,9 @@ struct Sign {
   // The MIG instance that an event is about, where a GPU is cut into them: "1", or "1/0" with its
   // compute instance. "": the whole device, or its source does not say.
   std::string part{};
+  // What the value is made of where that may change, such as the files that were added up: "p1 p2".
+  // A counter of other parts than before begins anew: what they bring is no rise.
+  std::string parts{};
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
   // old ones.
   WallTime time{};

@@ -190,13 +190,18 @@ SignReading ReadAllOf(const SysfsFiles& files, SysfsDirectory& directory, const 
   const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory.path, sign.file->path);
   if (!found.ok()) return {.sign = sign.name, .error = found.status().message()};
   SignReading all{.sign = sign.name};
+  const Several several = sign.file->several;
+  const bool keeps_parts = sign.kind == SignKind::kCounter || several == Several::kSum;
+  std::vector<std::string> parts;
   for (const FoundPath& each : *found) {
     SignReading one = ReadOne(files, directory, sign, each, before_read);
     // A part that cannot be read makes the whole unknown: it may be the one that is bad.
     if (!one.error.empty()) return one;
     if (!one.value) continue;
-    all = all.value ? Pick(sign.file->several, std::move(all), std::move(one)) : std::move(one);
+    if (keeps_parts && (several != Several::kFirst || !all.value)) parts.push_back(each.path);
+    all = all.value ? Pick(several, std::move(all), std::move(one)) : std::move(one);
   }
+  all.parts = std::move(parts);
   return all;
 }
 

@@ -23,6 +23,8 @@ struct SignReading {
   std::string raw{};                // "aer_dev_fatal: TOTAL_ERR_FATAL 3"
   std::string error{};              // why it cannot be read, or what it holds instead of a number
   std::optional<double> outside{};  // what it holds past the sign's least or most
+  // The files that a counter or a sum was made of whose path is a pattern.
+  std::vector<std::string> parts{};
 
   bool operator==(const SignReading&) const = default;
 };

@@ -8,6 +8,7 @@
 namespace galen::probes {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class DeviceLookTest : public ::testing::Test {
@@ -90,7 +91,9 @@ TEST_F(DeviceLookTest, OfSeveralSensorsTheOneNearestToItsLimitCounts) {
 TEST_F(DeviceLookTest, AddsUpTheCountersOfAllParts) {
   Write("csrow0/ue_count", "2\n");
   Write("csrow1/ue_count", "3\n");
-  EXPECT_EQ(Read({.path = "csrow*/ue_count", .several = Several::kSum}).value, 5);
+  const SignReading sum = Read({.path = "csrow*/ue_count", .several = Several::kSum});
+  EXPECT_EQ(sum.value, 5);
+  EXPECT_THAT(sum.parts, ElementsAre("csrow0/ue_count", "csrow1/ue_count"));
 }
 
 TEST_F(DeviceLookTest, WhatIsMissingOrOutOfBoundsIsNoValueAndNoError) {
@@ -148,7 +151,7 @@ TEST_F(DeviceLookTest, SaysBeforeEachReadWhatItReads) {
   LookAtDevice(
       files_, "/d", WithFiles(signs),
       [&](const std::string& sign, const std::string& file) { said.push_back(sign + " " + file); });
-  EXPECT_THAT(said, ::testing::ElementsAre("s a", "s b"));
+  EXPECT_THAT(said, ElementsAre("s a", "s b"));
 }
 
 TEST_F(DeviceLookTest, ADirectoryThatIsGoneHasNoReadings) {

@@ -2,7 +2,9 @@
 #include "probes/sysfs/device_signs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "probes/rules/sign.h"
@@ -40,13 +42,14 @@ std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string&
   return signs;
 }
 
-void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs) {
+void DeviceSigns::Take(const DeviceLook& look, const Instant& at, std::vector<Sign>& signs) {
+  const WallTime now = at.wall;
   Sign present = MakeSign("present", now);
   present.value = look.present ? 1.0 : 0.0;
   if (!look.present) present.raw = fmt::format("sysfs: no directory {}", device_.path);
   signs.push_back(std::move(present));
-  const std::optional<WallTime> gone = gone_;
-  gone_ = look.present ? std::nullopt : std::optional(now);
+  const std::optional<Time> gone = gone_;
+  gone_ = look.present ? std::nullopt : std::optional(at.now);
   if (!look.present) {
     for (Sign& sign : Unknown("", "its directory is gone", now)) signs.push_back(std::move(sign));
     return;
@@ -56,7 +59,8 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
     // some time since it was last seen to be gone: what the kernel's log said of it since then is
     // of the device that is back, and stays.
     last_.clear();
-    Sign reset = MakeSign("reset", *gone);
+    // By the wall clock of now: it may have been set meanwhile.
+    Sign reset = MakeSign("reset", now - (at.now - *gone));
     reset.value = "device";
     reset.raw = fmt::format("sysfs: {} is back", device_.path);
     signs.push_back(std::move(reset));
@@ -69,6 +73,19 @@ void DeviceSigns::Take(const DeviceLook& look, WallTime now, std::vector<Sign>& 
     // Not a second reading, which alone could confirm the first.
     signs.back().look = Sign::Look::kAgain;
   }
+}
+
+std::string DeviceSigns::MissingPart(const Last& last, const SignReading& reading) const {
+  if (last.parts.empty()) return "";
+  const SignSpec* spec = rules_->FindSign(reading.sign);
+  if (spec == nullptr || !spec->file || spec->file->several != Several::kSum) return "";
+  const auto is_left = [&reading](const std::string& part) {
+    return std::ranges::find(reading.parts, part) != reading.parts.end();
+  };
+  // All of them under other names, as after a driver was loaded anew: another sum.
+  if (std::ranges::none_of(last.parts, is_left)) return "";
+  const auto missing = std::ranges::find_if_not(last.parts, is_left);
+  return missing == last.parts.end() ? "" : *missing;
 }
 
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {
@@ -85,6 +102,10 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   }
   if (error.empty() && last != nullptr && last->sign.expected && !reading.expected) {
     error = "the kernel gives no limit for it any more";
+  }
+  if (error.empty() && last != nullptr) {
+    const std::string missing = MissingPart(*last, reading);
+    if (!missing.empty()) error = fmt::format("{}, which it added up, has no value now", missing);
   }
   if (!error.empty()) {
     Sign sign = MakeUnknown(reading.sign, error, now);
@@ -105,6 +126,8 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
     last->sign.value = *reading.value;
     last->sign.expected = reading.expected;
     last->sign.raw = "sysfs: " + reading.raw;
+    last->sign.parts = fmt::format("{}", fmt::join(reading.parts, " "));
+    last->parts = reading.parts;
     signs.push_back(last->sign);
   } else if (was_unknown) {
     signs.push_back(MakeSign(reading.sign, now));

@@ -26,16 +26,18 @@ struct SysfsDevice {
 
 // Beside the signs of its files a device shows `present` (1, or 0 when its directory is gone) and,
 // when a directory that was gone is back, the event `reset` with the value "device", dated at the
-// last look at which it was gone.
+// last look at which it was gone, or at a removal that was heard of.
 class DeviceSigns {
  public:
   // `rules` is lent and outlives this.
   DeviceSigns(const RuleTable& rules, SysfsDevice device)
       : rules_(&rules), device_(std::move(device)) {}
 
-  // Adds what a look showed at `now`. Signs that it did not read are as they were. One that was
+  // Adds what a look showed. Signs that it did not read are as they were. One that was
   // unknown and of which the device has nothing is shown as absent, once.
-  void Take(const DeviceLook& look, WallTime now, std::vector<Sign>& signs);
+  void Take(const DeviceLook& look, const Instant& at, std::vector<Sign>& signs);
+  // It left at `when`, though no look may have shown that.
+  void NoteGone(Time when) { gone_ = when; }
   // The device cannot be read: `sign`, and all signs that had a value, become unknown.
   std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 
@@ -47,13 +49,16 @@ class DeviceSigns {
 
   const RuleTable* rules_;
   SysfsDevice device_;
-  std::optional<WallTime> gone_;  // the last look, where its directory was not there
+  std::optional<Time> gone_;  // the last look, where its directory was not there; or NoteGone
   // A sign that had a value: as it was read last, with the error where that failed. `expected` is
   // the last one that was known.
   struct Last {
     Sign sign{};
-    bool read = false;  // by the look that is being taken
+    bool read = false;                 // by the look that is being taken
+    std::vector<std::string> parts{};  // of its last value
   };
+  // The file that was a part of the sum, and is none now; "": none.
+  std::string MissingPart(const Last& last, const SignReading& reading) const;
   std::map<std::string, Last> last_;
   std::set<std::string> unknown_;  // shown with an error since they were read
 };

@@ -52,11 +52,13 @@ std::string RootOf(std::string_view path) {
 }
 
 PciDevice Describe(const SysfsFiles& files, const std::string& directory, std::string address) {
+  std::string real_path = files.Resolve(directory);
   return {.address = std::move(address),
           .vendor = ReadHex(files, directory + "/vendor"),
           .device = ReadHex(files, directory + "/device"),
           .class_code = ReadHex(files, directory + "/class"),
-          .pcie_root = RootOf(files.Resolve(directory)),
+          .pcie_root = RootOf(real_path),
+          .real_path = std::move(real_path),
           .numa_node = ReadNumaNode(files, directory + "/numa_node")};
 }
 

@@ -20,6 +20,7 @@ struct PciDevice {
   std::string device{};      // "2330"
   std::string class_code{};  // "030200": class, subclass, interface
   std::string pcie_root{};   // "pci0000:4a"; "" when it hangs below none
+  std::string real_path{};   // of its directory, without links; "" where it has just left
   std::optional<std::int64_t> numa_node{};
 
   bool operator==(const PciDevice&) const = default;

@@ -65,10 +65,20 @@ void SysfsProbe::SetDevices(const std::vector<SysfsDevice>& devices) {
   std::erase_if(watched_, [&](const auto& entry) { return !names.contains(entry.first); });
 }
 
+void SysfsProbe::NoteRemoved(const std::string& device) {
+  const auto watched = watched_.find(device);
+  if (watched != watched_.end()) watched->second.removed = parts_.loop.Now();
+}
+
 StatusOr<std::vector<Sign>> SysfsProbe::Observe() {
   observing_ = true;
   for (auto& [name, watched] : watched_) {
-    if (watched.look == nullptr) Begin(watched);
+    if (watched.look != nullptr) continue;
+    if (const auto removed = std::exchange(watched.removed, std::nullopt)) {
+      watched.signs.NoteGone(*removed);
+      watched.next.clear();
+    }
+    Begin(watched);
   }
   observing_ = false;
   std::vector<Sign> signs = std::exchange(ready_, {});
@@ -119,7 +129,7 @@ void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
   }
   // Whatever is back may be another device: all of it is read at once.
   if (!result.present) watched.next.clear();
-  watched.signs.Take(result, parts_.loop.WallNow(), ready_);
+  watched.signs.Take(result, {parts_.loop.Now(), parts_.loop.WallNow()}, ready_);
   if (!observing_) Flush();
 }
 

@@ -55,7 +55,10 @@ class SysfsProbe final : public Probe {
 
   // The devices to look at from now on. REQUIRES: at most kDevicesMax, each with a name of its own.
   void SetDevices(const std::vector<SysfsDevice>& devices);
-  // `sink` gets what later looks show. Until then only Observe shows anything.
+  // The device left just now, for all that is known: what a look that begins later finds in its
+  // place is another one, however soon it was back.
+  void NoteRemoved(const std::string& device);
+  // Who gets what later looks show. Until then nothing is shown but by Observe.
   void Start(SignSink& sink) { sink_ = &sink; }
   // Begins a look at each device whose last one has ended, without waiting for it. Gives what
   // looks showed at once, and errors for what hangs; the rest goes to the sink.
@@ -71,6 +74,7 @@ class SysfsProbe final : public Probe {
     SysfsDirectory directory{};        // while no look is under way, which has it
     Look* look = nullptr;              // under way: its reading owns it, which ends with `queue`
     bool reported = false;             // that it hangs
+    std::optional<Time> removed{};     // when, since the last look began
     std::map<std::string, Time> next;  // when a sign with `every` is read again
   };
 

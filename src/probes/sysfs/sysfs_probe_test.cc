@@ -70,7 +70,7 @@ class SysfsProbeTest : public ::testing::Test {
   }
   std::vector<Sign> Take(DeviceSigns& device, const DeviceLook& look) const {
     std::vector<Sign> signs;
-    device.Take(look, loop_.WallNow(), signs);
+    device.Take(look, {loop_.Now(), loop_.WallNow()}, signs);
     return signs;
   }
   FakeDiskQueue& QueueOf(std::size_t index) { return *queues_.at(index); }
@@ -220,6 +220,33 @@ TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
   EXPECT_EQ(ValueText(*reset), "device");
   EXPECT_EQ(reset->time, gone) << "it came back some time since then";
   EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
+}
+
+TEST_F(SysfsProbeTest, ADeviceThatWasRemovedAndIsBackBeforeALookIsAnotherOne) {
+  Look("a", "present");
+  QueueOf(0).Hang();
+  Look("a", "present");
+  probe_.NoteRemoved("a");
+  const WallTime removed = loop_.WallNow();
+  QueueOf(0).GoOn();
+  loop_.Advance(1s);
+  EXPECT_EQ(std::ranges::count(sink_.all, "reset", &Sign::name), 0) << "that look began before";
+  EXPECT_GT(std::ranges::count(sink_.all, "width", &Sign::name), 0);
+  const std::optional<Sign> reset = Look("a", "reset");
+  ASSERT_TRUE(reset);
+  EXPECT_EQ(reset->time, removed);
+  EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
+}
+
+TEST_F(SysfsProbeTest, ADeviceThatIsBackWasGoneTheTimeThatPassedHoweverTheClockWasSet) {
+  for (const Duration step : {-1h, 1h}) {
+    files_.RemoveTree("/sys/d/a");
+    Look("a", "present");
+    loop_.StepWallClock(step);
+    Write("a", "width", "16\n");
+    const std::optional<Sign> reset = Look("a", "reset");
+    EXPECT_EQ(reset->time, loop_.WallNow() - 2s) << step.count();
+  }
 }
 
 TEST_F(SysfsProbeTest, ADeviceThatComesBackWithoutOneOfItsFilesIsNotUnknownForIt) {

@@ -54,8 +54,7 @@ bool ChangesDevices(const Uevent& event) {
   return false;
 }
 
-StatusOr<std::unique_ptr<UeventWatch>> UeventWatch::Start(IoLoop& loop,
-                                                          std::function<void()> on_event) {
+StatusOr<std::unique_ptr<UeventWatch>> UeventWatch::Start(IoLoop& loop, OnUevents on_events) {
   Fd fd(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT));
   if (!fd) return ErrnoStatus(errno, "open a netlink socket");
   sockaddr_nl address{};
@@ -64,7 +63,7 @@ StatusOr<std::unique_ptr<UeventWatch>> UeventWatch::Start(IoLoop& loop,
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ErrnoStatus(errno, "listen to devices that come and go");
   }
-  std::unique_ptr<UeventWatch> watch(new UeventWatch(std::move(fd), std::move(on_event)));
+  std::unique_ptr<UeventWatch> watch(new UeventWatch(std::move(fd), std::move(on_events)));
   watch->watch_ = loop.WatchFd(watch->fd_.get(), {.readable = true},
                                [self = watch.get()](Readiness) { self->Read(); });
   return watch;
@@ -73,6 +72,7 @@ StatusOr<std::unique_ptr<UeventWatch>> UeventWatch::Start(IoLoop& loop,
 void UeventWatch::Read() {
   std::array<char, kDatagramBytesMax> buffer;
   bool changed = false;
+  std::vector<std::string> removed;
   for (int i = 0; i < kDatagramsAtOnceMax; ++i) {
     sockaddr_nl sender{};
     socklen_t length = sizeof(sender);
@@ -88,10 +88,12 @@ void UeventWatch::Read() {
     if (size <= 0) break;
     // Programs with the right to may send here as well; the kernel's port is 0 (netlink(7)).
     if (sender.nl_pid != 0) continue;
-    const auto event = ParseUevent({buffer.data(), static_cast<std::size_t>(size)});
-    changed = changed || (event && ChangesDevices(*event));
+    auto event = ParseUevent({buffer.data(), static_cast<std::size_t>(size)});
+    if (!event || !ChangesDevices(*event)) continue;
+    changed = true;
+    if (event->action == "remove") removed.push_back(std::move(event->path));
   }
-  if (changed) on_event_();
+  if (changed) on_events_(removed);
 }
 
 }  // namespace galen::probes

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/loop/io_loop.h"
@@ -29,24 +30,27 @@ std::optional<Uevent> ParseUevent(std::string_view datagram);
 // Whether the event changes devices: they came, went, or changed their driver or place.
 bool ChangesDevices(const Uevent& event);
 
+// Gets the paths of devices that were removed, as the kernel's messages have them: one that is back
+// soon after is another, which a look at /sys does not show.
+using OnUevents = std::function<void(const std::vector<std::string>& removed)>;
+
 // Notifies, from a NETLINK_KOBJECT_UEVENT socket, of devices that came or went. It is a hint to
 // look: what is there stands in /sys. Messages that are not the kernel's are dropped. Belongs to
 // its loop.
 class UeventWatch {
  public:
-  // `on_event` runs on the loop, once for a batch of messages of which one or more change devices;
+  // `on_events` runs on the loop, once for a batch of messages of which one or more change devices;
   // and where the kernel lost some. Errors are those of socket(2) and bind(2). `loop` is lent;
   // destroying the watch ends it.
-  static StatusOr<std::unique_ptr<UeventWatch>> Start(IoLoop& loop, std::function<void()> on_event);
+  static StatusOr<std::unique_ptr<UeventWatch>> Start(IoLoop& loop, OnUevents on_events);
 
  private:
-  UeventWatch(Fd fd, std::function<void()> on_event)
-      : fd_(std::move(fd)), on_event_(std::move(on_event)) {}
+  UeventWatch(Fd fd, OnUevents on_events) : fd_(std::move(fd)), on_events_(std::move(on_events)) {}
 
   void Read();
 
   Fd fd_;
-  const std::function<void()> on_event_;
+  const OnUevents on_events_;
   FdWatch watch_;  // after the descriptor it watches
 };
 

@@ -80,10 +80,12 @@ bool Announce(const std::string& action) {
 }
 
 // Whether the watch notifies of what the kernel is made to say, before the limit.
-bool IsNotified(EpollLoop& loop, const std::string& action, Duration limit) {
+bool IsNotified(EpollLoop& loop, const std::string& action, Duration limit,
+                std::vector<std::string>* gone = nullptr) {
   bool notified = false;
-  const auto watch = UeventWatch::Start(loop, [&] {
+  const auto watch = UeventWatch::Start(loop, [&](const std::vector<std::string>& removed) {
     notified = true;
+    if (gone != nullptr) *gone = removed;
     loop.Stop();
   });
   EXPECT_TRUE(watch.ok()) << watch.status().message();
@@ -102,6 +104,9 @@ TEST(UeventWatch, HearsTheRealKernelSayThatADeviceCame) {
   ASSERT_TRUE(loop.ok());
   EXPECT_TRUE(IsNotified(**loop, "add", 1s));
   EXPECT_FALSE(IsNotified(**loop, "change", 1ms)) << "no device came or went";
+  std::vector<std::string> gone;
+  EXPECT_TRUE(IsNotified(**loop, "remove", 1s, &gone));
+  EXPECT_EQ(gone, std::vector<std::string>{"/devices/virtual/net/lo"});
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 //   0 power result 999      that call fails with this nvmlReturn_t
 //   0 handle 15             the GPU cannot be had at all
 //   wait 15                 the wait for events fails
+//   event-set 999           no set of events can be made
+//   0 events result 999     it does not register for events
 //   0 hangs 1               every call about GPU 0 blocks while this is so
 //   xid 0 79                an event of GPU 0; each line is reported once
 //   xid 0 13 2 0            of its GPU instance 2, compute instance 0
@@ -24,6 +26,7 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -38,6 +41,10 @@ namespace nvml = galen::probes::nvml;
 
 // Events of the present table that were reported.
 std::atomic<std::size_t> g_reported = 0;
+// Sets of events that were made and not freed.
+std::atomic<int> g_event_sets = 0;
+// GPUs of the newest set; the others' events are lost. Of the one thread that waits.
+std::set<nvml::Device> g_registered;
 
 // The table, read again when another file has its name: a call costs a stat(2), not a read.
 class Table {
@@ -294,15 +301,19 @@ int nvmlDeviceGetGpuFabricInfo(nvml::Device device, nvml::FabricInfo* info) {
   info->status = nvml::kSuccess;
   return Number(device, "fabric", &info->state);
 }
-// "link-3-field-220 524" is the field of that number of link 3.
+// "link-3-field-220 524" is the field of that number of link 3; "double -1" is no whole number.
 int nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
   for (int i = 0; i < count; ++i) {
     if (values[i].field_id >= 200 && values[i].field_id < 230) {
-      values[i].value_type = 3;
-      values[i].result = Number(device,
-                                "link-" + std::to_string(values[i].scope_id) + "-field-" +
-                                    std::to_string(values[i].field_id),
-                                &values[i].value.as_long);
+      std::string answer;
+      values[i].result = Find(device,
+                              "link-" + std::to_string(values[i].scope_id) + "-field-" +
+                                  std::to_string(values[i].field_id),
+                              answer);
+      const bool is_double = answer.starts_with("double ");
+      values[i].value_type = is_double ? 0 : 3;
+      if (is_double) values[i].value.as_double = std::stod(answer.substr(7));
+      if (!is_double && !answer.empty()) values[i].value.as_long = std::stoull(answer);
       continue;
     }
     const bool heat = values[i].field_id == nvml::kFieldMemoryTemperature;
@@ -312,12 +323,24 @@ int nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* v
   return nvml::kSuccess;
 }
 int nvmlEventSetCreate(nvml::EventSet* set) {
+  if (const auto result = Answer("event-set")) return std::stoi(*result);
   *set = &g_reported;
+  ++g_event_sets;
+  g_registered.clear();
   return nvml::kSuccess;
 }
-int nvmlEventSetFree(nvml::EventSet) { return nvml::kSuccess; }
-int nvmlDeviceRegisterEvents(nvml::Device, unsigned long long, nvml::EventSet) {
-  return Answer("events") == "none" ? nvml::kNotSupported : nvml::kSuccess;
+int nvmlEventSetFree(nvml::EventSet) {
+  --g_event_sets;
+  return nvml::kSuccess;
+}
+// Not NVML's: for tests, which see whether one is left.
+int galenScriptedEventSets() { return g_event_sets; }
+int nvmlDeviceRegisterEvents(nvml::Device device, unsigned long long, nvml::EventSet) {
+  if (Answer("events") == "none") return nvml::kNotSupported;
+  const auto own = Answer(PrefixOf(device) + "events");
+  if (own && own->starts_with("result ")) return std::stoi(own->substr(7));
+  g_registered.insert(device);
+  return nvml::kSuccess;
 }
 int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned milliseconds) {
   if (const auto result = Answer("wait")) return std::stoi(*result);
@@ -331,6 +354,7 @@ int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned millise
       std::uintptr_t index = 0;
       words >> index >> event->data;
       event->device = reinterpret_cast<nvml::Device>(index + 1);
+      if (!g_registered.contains(event->device)) continue;
       event->type = nvml::kEventXid;
       if (!(words >> event->gpu_instance)) event->gpu_instance = nvml::kNoInstance;
       if (!(words >> event->compute_instance)) event->compute_instance = nvml::kNoInstance;
