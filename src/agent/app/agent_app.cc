@@ -147,7 +147,6 @@ void AgentApp::Start() {
     virtual_node_.Start();
     if (processes_) processes_->Start();
   }
-  if (pod_resources_) pod_resources_->Start();
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
