@@ -73,7 +73,7 @@ std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
 class EventPublisher {
  public:
   // Series that are remembered; past it the one that happened longest ago is let go, written or
-  // not. On the API server it stays.
+  // not, those of which somebody waits for the end last. On the API server it stays.
   static constexpr std::size_t kSeriesMax = 1024;
   // A series is written at once, then after this and each time twice as long, up to the most: a
   // device that flaps for a day costs some 1,500 writes.
@@ -84,11 +84,14 @@ class EventPublisher {
 
   EventPublisher(Edges edges, std::string node);
 
+  using OnEnd = std::function<void(bool written)>;
+
   // It happened once more, now. `subject` separates the series of a Pod: the device, or what else
-  // it is about. The latest message is the one that is shown. `on_written` is called once the API
-  // server has it, or refused it for good; never where the agent ends before that.
+  // it is about. The latest message is the one that is shown. `on_end` is called once: with true
+  // when the API server has it or refused it for good, with false when it was let go unwritten to
+  // make room, perhaps inside another's Publish; never where the agent ends before that.
   void Publish(const PodRef& pod, const std::string& subject, const EventText& text,
-               std::function<void()> on_written = nullptr);
+               OnEnd on_end = nullptr);
   // For the end of the process: nothing is gathered from here on.
   void Flush();
   // Whether all is written.
@@ -114,7 +117,7 @@ class EventPublisher {
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
-    std::vector<std::function<void()>> on_written;
+    std::vector<OnEnd> on_end;
   };
 
   void Reconcile(const ObjectKey& key, Done done);
