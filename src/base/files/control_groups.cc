@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How many runs of one container that have not ended whole are kept in mind, to be removed later.
+// How many groups of one name, a container's or that of a command's run, may still have processes;
+// past it there is no further one of that name.
 constexpr int kSameNameMax = 16;
 // Looks at a group whose processes are killed one by one, as long as each finds new ones: where
 // nothing bounds how many there may be, one that forks without end is not followed for ever.
@@ -261,16 +262,16 @@ std::vector<std::string> ControlGroups::Trees(const std::string& group) const {
   return trees;
 }
 
-void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds,
-                          RefusedBounds& refused) const {
-  const auto set = [&refused](const std::string& path, const std::string& value) {
+void ControlGroups::Bound(MadeControlGroup& made, const ControlGroupBounds& bounds) const {
+  const std::string& group = made.directory;
+  const auto set = [&made](const std::string& path, const std::string& value) {
     const Status done = WriteValue(path, value);
-    if (!done.ok()) refused.why.push_back(done);
+    if (!done.ok()) made.refused.push_back(done);
     return done.ok();
   };
   if (bounds.memory_bytes && bounds_memory_) {
     const std::string bytes = std::to_string(*bounds.memory_bytes);
-    refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
+    made.bounds_memory = set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
     // Else what does not fit goes there. A kernel without swap has no such file.
     WriteIfThere(group + (version2_ ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes"),
                  version2_ ? "0" : bytes);
@@ -301,27 +302,22 @@ double ControlGroups::ProcessorsAbove() const {
   return least;
 }
 
-StatusOr<std::string> ControlGroups::Make(const std::string& name, const ControlGroupBounds& bounds,
-                                          RefusedBounds* refused) const {
+StatusOr<MadeControlGroup> ControlGroups::Make(const std::string& name,
+                                               const ControlGroupBounds& bounds) const {
   std::string group = directory_ + "/" + name;
   // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
   for (int number = 2; IsThere(group) && !Remove(group); ++number) {
     if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
     group = fmt::format("{}/{}-{}", directory_, name, number);
   }
-  Status made;
   for (const std::string& tree : Trees(group)) {
-    if (made.ok()) made = MakeGroup(tree);
+    if (const Status made = MakeGroup(tree); !made.ok()) {
+      Remove(group);
+      return made;
+    }
   }
-  RefusedBounds some;
-  if (made.ok()) Bound(group, bounds, some);
-  if (refused != nullptr) {
-    *refused = std::move(some);
-  } else if (!some.why.empty()) {
-    made = some.why.front();
-  }
-  if (made.ok()) return group;
-  Remove(group);
+  MadeControlGroup made{.directory = std::move(group)};
+  Bound(made, bounds);
   return made;
 }
 

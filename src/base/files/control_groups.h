@@ -27,10 +27,11 @@ struct ControlGroupBounds {
   bool operator==(const ControlGroupBounds&) const = default;
 };
 
-// Those of one group that the kernel did not take.
-struct RefusedBounds {
-  bool memory = false;
-  std::vector<Status> why{};
+// A group as it was made.
+struct MadeControlGroup {
+  std::string directory;
+  bool bounds_memory = false;     // the bound that was asked for holds
+  std::vector<Status> refused{};  // bounds that the kernel did not take, and why; the others hold
 };
 
 class ControlGroups {
@@ -56,16 +57,13 @@ class ControlGroups {
 
   // Whether programs get groups at all.
   bool usable() const { return !directory_.empty(); }
-  bool bounds_memory() const { return bounds_memory_; }
   // What is missing, as a sentence; "" for nothing.
   const std::string& limitation() const { return limitation_; }
 
-  // A group of that name, empty and with those bounds of which this machine gives the controller;
-  // its directory. Where one of the name still has processes, another with a number behind it. An
-  // error leaves none. A bound that the kernel refuses is one, unless the caller asks for those:
-  // then the others hold.
-  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds,
-                             RefusedBounds* refused = nullptr) const;
+  // A group of that name, empty and with those bounds of which this machine gives the controller.
+  // Where one of the name still has processes, another with a number behind it. An error leaves no
+  // group. A bound that the kernel refuses is no error.
+  StatusOr<MadeControlGroup> Make(const std::string& name, const ControlGroupBounds& bounds) const;
   // Files into which a process's number is written to put it into the group.
   std::vector<std::string> JoinFiles(const std::string& group) const;
   // Whether the kernel killed a process of it for want of memory.
@@ -104,8 +102,8 @@ class ControlGroups {
   std::string In(const std::string& tree, const std::string& group) const;
   // All of its directories, the one that names it first.
   std::vector<std::string> Trees(const std::string& group) const;
-  void Bound(const std::string& group, const ControlGroupBounds& bounds,
-             RefusedBounds& refused) const;
+  // As far as this machine bounds anything.
+  void Bound(MadeControlGroup& made, const ControlGroupBounds& bounds) const;
   // Version 1 refuses a group more than those above it may use: what they may.
   double ProcessorsAbove() const;
 

@@ -118,24 +118,22 @@ void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
         {{"groups", ended_groups_.size()}, {"first", ended_groups_.front()}});
     return;
   }
-  RefusedBounds refused;
-  StatusOr<std::string> group = groups_->Make(fmt::format("run-{}", id),
-                                              {.memory_bytes = kCommandMemoryBytesMax,
-                                               .processes = kCommandProcessesMax,
-                                               .processors = kCommandProcessorsMax},
-                                              &refused);
-  for (const Status& why : refused.why) {
-    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
-  }
+  StatusOr<MadeControlGroup> made =
+      groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,
+                                                .processes = kCommandProcessesMax,
+                                                .processors = kCommandProcessorsMax});
   // Then it has the limits of each of its processes.
-  if (!group.ok()) {
+  if (!made.ok()) {
     WarnOnce("a command got no control group: each of its processes has limits of its own",
-             {{"error", group.status().message()}});
+             {{"error", made.status().message()}});
     return;
   }
-  confinement.join = groups_->JoinFiles(*group);
-  confinement.joined_bounds_memory = groups_->bounds_memory() && !refused.memory;
-  running_.at(id).group = *std::move(group);
+  for (const Status& why : made->refused) {
+    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
+  }
+  confinement.join = groups_->JoinFiles(made->directory);
+  confinement.joined_bounds_memory = made->bounds_memory;
+  running_.at(id).group = std::move(made->directory);
 }
 
 bool ProcessRunner::EndGroup(const std::string& group) {
