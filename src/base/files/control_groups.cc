@@ -379,12 +379,14 @@ void ControlGroups::EndLeftovers(const std::string& prefix) const {
 }
 
 std::vector<std::string> ControlGroups::All() const {
-  std::vector<std::string> groups;
-  if (!usable()) return groups;
-  for (const fs::path& entry : GroupEntriesOf(directory_)) {
-    if (IsGroupDirectory(entry)) groups.push_back(entry);
+  std::set<std::string> groups;
+  if (!usable()) return {};
+  for (const std::string& tree : Trees(directory_)) {
+    for (const fs::path& entry : GroupEntriesOf(tree)) {
+      if (IsGroupDirectory(entry)) groups.insert(directory_ + "/" + entry.filename().native());
+    }
   }
-  return groups;
+  return {groups.begin(), groups.end()};
 }
 
 }  // namespace galen

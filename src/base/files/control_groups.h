@@ -83,7 +83,8 @@ class ControlGroups {
   // Cleans up after earlier programs: kills what still runs in groups named `prefix` and a process
   // number, where that process is gone, and removes those groups once they are empty.
   void EndLeftovers(const std::string& prefix) const;
-  // Groups that are there, as directories: after a start those of a program before this one.
+  // Groups that are there in any tree, as directories of the first: after a start those of a
+  // program before this one.
   std::vector<std::string> All() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "probes/command/command_runner.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ constexpr std::size_t kEndedGroupsMax = 64;
 // Looks at them after an end; later ones come with each run.
 constexpr int kLooksMax = 50;
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+// The same at the end of the runner, a millisecond apart.
+constexpr int kLastLooksMax = 200;
 
 class ProcessRunner final : public CommandRunner {
  public:
@@ -71,10 +74,14 @@ class ProcessRunner final : public CommandRunner {
 
 ProcessRunner::~ProcessRunner() {
   for (const auto& [id, running] : running_) {
-    if (!running.group.empty()) EndGroup(running.group);
+    if (!running.group.empty() && !EndGroup(running.group)) ended_groups_.push_back(running.group);
   }
-  EndLeftGroups();
-  // Processes that are killed go a little later; who starts next removes their groups.
+  // Processes that are killed go a moment later. Where the kernel does not let them, who starts
+  // next removes their groups.
+  for (int look = 0; look < kLastLooksMax && !ended_groups_.empty(); ++look) {
+    ::poll(nullptr, 0, 1);
+    EndLeftGroups();
+  }
   if (groups_) groups_->RemoveAll();
 }
 
