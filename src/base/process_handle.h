@@ -1,5 +1,5 @@
 // Handles that mean one process (pidfd_open(2)): a number alone may be another's by the time that
-// it is used. Linux only. Pure calls, safe from any thread.
+// it is used. Linux only. System calls without state of ours, safe from any thread.
 #pragma once
 
 #include <sys/types.h>

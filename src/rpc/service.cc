@@ -30,49 +30,6 @@ StatusOr<std::string> ReadRequest(std::string_view body, std::size_t message_byt
   return Unimplemented("the request holds {} messages, it must hold one", first ? "several" : "no");
 }
 
-class PendingReply final : public Reply::Owed {
- public:
-  PendingReply(Loop& loop, std::unique_ptr<net::HttpExchange> exchange)
-      : exchange_(std::move(exchange)) {
-    // Nobody waits any more: the exchange goes, the method's Reply stays and does nothing.
-    exchange_->OnGone([this] { Drop(); });
-    const auto timeout = net::FindHeader(exchange_->request().headers, "grpc-timeout");
-    const auto duration = timeout ? ParseTimeout(*timeout) : std::nullopt;
-    if (!duration || *duration > kTimeoutMax) return;
-    deadline_ = loop.After(*duration, [this] {
-      End(DeadlineExceeded("the method did not answer within the caller's deadline"));
-    });
-  }
-  PendingReply(const PendingReply&) = delete;
-  PendingReply& operator=(const PendingReply&) = delete;
-  ~PendingReply() override { PendingReply::End(Internal("the method ended without an answer")); }
-
-  void End(const StatusOr<std::string>& answer) override {
-    // Answered already, timed out, or the caller is gone.
-    if (exchange_ == nullptr) return;
-    if (answer.ok()) {
-      exchange_->Head(200, AnswerHeaders());
-      exchange_->Write(Frame(*answer));
-      exchange_->End(StatusHeaders(OkStatus()));
-    } else {
-      EndWithStatus(*exchange_, answer.status());
-    }
-    Drop();
-  }
-
- private:
-  // Longer ones are no deadline at all, and would overflow a clock.
-  static constexpr Duration kTimeoutMax = std::chrono::hours(24 * 365);
-
-  void Drop() {
-    deadline_.Cancel();
-    exchange_.reset();
-  }
-
-  std::unique_ptr<net::HttpExchange> exchange_;
-  Timer deadline_;
-};
-
 class ExchangeWriter final : public StreamWriter {
  public:
   explicit ExchangeWriter(std::unique_ptr<net::HttpExchange> exchange)
@@ -126,6 +83,57 @@ bool AnswerIfNotGrpc(net::HttpExchange& exchange) {
 
 }  // namespace
 
+// An answer that is due. Ends with INTERNAL when it goes unanswered.
+class Reply::Owed {
+ public:
+  Owed(Loop& loop, std::unique_ptr<net::HttpExchange> exchange) : exchange_(std::move(exchange)) {
+    // Nobody waits any more: the exchange goes, the method's Reply stays and does nothing.
+    exchange_->OnGone([this] { Drop(); });
+    const auto timeout = net::FindHeader(exchange_->request().headers, "grpc-timeout");
+    const auto duration = timeout ? ParseTimeout(*timeout) : std::nullopt;
+    if (!duration || *duration > kTimeoutMax) return;
+    deadline_ = loop.After(*duration, [this] {
+      End(DeadlineExceeded("the method did not answer within the caller's deadline"));
+    });
+  }
+  Owed(const Owed&) = delete;
+  Owed& operator=(const Owed&) = delete;
+  ~Owed() { End(Internal("the method ended without an answer")); }
+
+  void End(const StatusOr<std::string>& answer) {
+    // Answered already, timed out, or the caller is gone.
+    if (exchange_ == nullptr) return;
+    if (answer.ok()) {
+      exchange_->Head(200, AnswerHeaders());
+      exchange_->Write(Frame(*answer));
+      exchange_->End(StatusHeaders(OkStatus()));
+    } else {
+      EndWithStatus(*exchange_, answer.status());
+    }
+    Drop();
+  }
+
+ private:
+  // Longer ones are no deadline at all, and would overflow a clock.
+  static constexpr Duration kTimeoutMax = std::chrono::hours(24 * 365);
+
+  void Drop() {
+    deadline_.Cancel();
+    exchange_.reset();
+  }
+
+  std::unique_ptr<net::HttpExchange> exchange_;
+  Timer deadline_;
+};
+
+Reply::Reply() = default;
+Reply::Reply(std::unique_ptr<Owed> owed) : owed_(std::move(owed)) {}
+Reply::Reply(Reply&& other) noexcept = default;
+Reply& Reply::operator=(Reply&& other) noexcept = default;
+Reply::~Reply() = default;
+
+void Reply::operator()(const StatusOr<std::string>& answer) const { owed_->End(answer); }
+
 void Dispatcher::AddUnary(std::string path, UnaryMethod method) {
   GALEN_CHECK(!streams_.contains(path));
   const bool added = unary_.emplace(std::move(path), std::move(method)).second;
@@ -152,8 +160,7 @@ void Dispatcher::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   if (stream != streams_.end()) {
     return stream->second(*message, caller, std::make_unique<ExchangeWriter>(std::move(exchange)));
   }
-  unary->second(*message, caller,
-                Reply(std::make_unique<PendingReply>(loop_, std::move(exchange))));
+  unary->second(*message, caller, Reply(std::make_unique<Reply::Owed>(loop_, std::move(exchange))));
 }
 
 }  // namespace galen::rpc

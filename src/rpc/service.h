@@ -20,19 +20,19 @@ namespace galen::rpc {
 // call, the caller gets INTERNAL. Movable; an empty one is not called.
 class Reply {
  public:
-  // The answer that is still owed. Ends with INTERNAL when it goes unanswered.
-  class Owed {
-   public:
-    virtual ~Owed() = default;
-    virtual void End(const StatusOr<std::string>& answer) = 0;
-  };
-  Reply() = default;
-  explicit Reply(std::unique_ptr<Owed> owed) : owed_(std::move(owed)) {}
+  Reply();
+  Reply(Reply&& other) noexcept;
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
 
   explicit operator bool() const { return owed_ != nullptr; }
-  void operator()(const StatusOr<std::string>& answer) const { owed_->End(answer); }
+  void operator()(const StatusOr<std::string>& answer) const;
 
  private:
+  friend class Dispatcher;
+  class Owed;
+  explicit Reply(std::unique_ptr<Owed> owed);
+
   std::unique_ptr<Owed> owed_;
 };
 

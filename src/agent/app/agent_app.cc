@@ -147,7 +147,6 @@ void AgentApp::Start() {
     virtual_node_.Start();
     if (processes_) processes_->Start();
   }
-  if (pod_resources_) pod_resources_->Start();
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
@@ -302,8 +301,8 @@ PostMortemKeeper::Parts AgentApp::PostMortemParts() {
           .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
           .publish_event =
               [this](const PodRef& pod, const std::string& subject, const EventText& text,
-                     std::function<void()> on_written) {
-                events_.Publish(pod, subject, text, std::move(on_written));
+                     EventPublisher::OnEnd on_end) {
+                events_.Publish(pod, subject, text, std::move(on_end));
                 const kube::Pod* present = informers_.FindPod(pod.key);
                 const bool gone = present == nullptr || present->meta.uid != pod.uid;
                 if (gone) events_.Forget(pod);

@@ -269,6 +269,48 @@ TEST_F(PluginDevicesTest, AKubeletThatStaysAwayTakesNothingFromThePodNorDoesASto
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
 }
 
+TEST_F(PluginDevicesTest, ANewFaultOfAClaimsDeviceIsShownWhileTheKubeletIsSilent) {
+  ShowABrokenGpuBesideAClaims();
+  source_->Report({Gpu(1)});
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  const std::string gpu_is_well = std::string("; ") + kGpu + " Healthy";
+  for (const bool hangs : {true, false}) {
+    SCOPED_TRACE(hangs ? "it hangs" : "it is away");
+    node_.KillAgent();
+    hangs ? kubelet_.Hang(true) : kubelet_.Stop();
+    node_.StartAgent();
+    node_.Pass(15s);
+    driver_->Report(
+        {{.device = "gpu-0", .health = 2, .message = "it broke; x Healthy", .code = "Broken"}});
+    node_.Pass(2s);
+    EXPECT_EQ(node_.Condition("trainer-0"), "False Broken");
+    EXPECT_THAT(node_.Annotation("trainer-0"), StartsWith("gpu-0 Unhealthy since "));
+    EXPECT_THAT(node_.Annotation("trainer-0"), HasSubstr(": it broke, x Healthy" + gpu_is_well));
+    node_.Pass(15s);
+    driver_->Report({{.device = "gpu-0"}});
+    node_.Pass(HeldChanges::kAnnotationCalm + 1s);
+    EXPECT_EQ(node_.Condition("trainer-0"), "True AllHealthy");
+    EXPECT_EQ(node_.Annotation("trainer-0"), "gpu-0 Healthy" + gpu_is_well);
+  }
+}
+
+TEST_F(PluginDevicesTest, WhatAPodShowsOfThePluginStaysWhenItEndsWhileTheKubeletIsSilent) {
+  ShowABrokenGpuBesideAClaims();
+  node_.KillAgent();
+  kubelet_.Stop();
+  node_.StartAgent();
+  node_.Pass(5s);
+  CrashContainer(node_, "trainer-0", 1, true);
+  node_.Pass(PodResourcesJoin::kPatience + 5s);
+  EXPECT_EQ(node_.Annotation("trainer-0"), before_);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  node_.KillAgent();
+  kubelet_.Start();
+  node_.StartAgent();
+  node_.Pass(PodResourcesJoin::kPatience + 5s);
+  EXPECT_EQ(node_.Annotation("trainer-0"), before_) << "a kubelet says no more of it";
+}
+
 TEST_F(PluginDevicesTest, APodThatShowsItsClaimsOnlyShowsTheirFaultsWithoutAKubelet) {
   kubelet_.Stop();
   FakePlugin& driver = node_.AddDriver({"gpu-0"});
@@ -278,7 +320,7 @@ TEST_F(PluginDevicesTest, APodThatShowsItsClaimsOnlyShowsTheirFaultsWithoutAKube
   EXPECT_EQ(node_.Annotation("trainer-0"), "gpu-0 Healthy");
   node_.KillAgent();
   node_.StartAgent();
-  node_.Pass(PodResourcesJoin::kPatience + 5s);
+  node_.Pass(5s);
   driver.Report({{.device = "gpu-0", .health = 2, .message = "broken"}});
   node_.Pass(HeldChanges::kAnnotationCalm + 5s);
   EXPECT_THAT(node_.Annotation("trainer-0"), HasSubstr("broken"));

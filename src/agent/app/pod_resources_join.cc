@@ -34,26 +34,6 @@ std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevi
   return "";
 }
 
-bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held) {
-  constexpr std::string_view kBetween = "; ";
-  while (!annotation.empty()) {
-    const std::size_t end = annotation.find(kBetween);
-    const std::string_view piece = annotation.substr(0, end);
-    annotation.remove_prefix(end == annotation.npos ? annotation.size() : end + kBetween.size());
-    const std::string_view name = piece.substr(0, piece.find(' '));
-    const std::string_view after = piece.substr(std::min(piece.size(), name.size() + 1));
-    // Only a device's name is followed by a state; a cause's sentence may have a semicolon.
-    const bool is_device = ParseHealthState(after.substr(0, after.find(' '))).has_value();
-    const bool is_ours = std::ranges::any_of(held, [&](const HeldDevice& h) {
-      return h.device.device == name || ToString(h.device) == name;
-    });
-    if (is_device && !is_ours) return true;
-    // Devices that the annotation only counted.
-    if (annotation.empty() && piece.starts_with("and ") && piece.ends_with(" more")) return true;
-  }
-  return false;
-}
-
 PodResourcesJoin::PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
                                    std::function<void(const std::vector<ObjectKey>&)> on_pods)
     : edges_(edges),
@@ -108,12 +88,12 @@ bool PodResourcesJoin::Awaits(const kube::Pod& pod) const {
 }
 
 Duration PodResourcesJoin::PatienceWith(const kube::Pod& pod) const {
-  if (pod.devices_annotation.empty() || !Awaits(pod)) return Duration::zero();
-  const bool loses = ShowsOthers(pod.devices_annotation, edges_.claims.DevicesOf(pod.meta.key));
-  // What an agent before this one knew is not taken back by one that knows less.
-  if (loses && !reader_.first_answer()) return kPatience;
-  const Time since = reader_.first_answer().value_or(started_);
-  return std::max(Duration::zero(), since + kPatience - edges_.loop.Now());
+  const bool known = !WantsPluginDevices(pod) || holdings_.Knows(pod);
+  if (pod.devices_annotation.empty() || known) return Duration::zero();
+  // What it held when it ended nobody says any more.
+  if (HasEnded(pod)) return Duration::max();
+  if (!reader_.first_answer()) return kPatience;
+  return std::max(Duration::zero(), *reader_.first_answer() + kPatience - edges_.loop.Now());
 }
 
 std::vector<std::string> PodResourcesJoin::differences() const {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/health/health_cache.h"
@@ -22,16 +21,13 @@ namespace galen::agent {
 // which kubelets name since 1.35. Pure.
 std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevice>& held);
 
-// Whether an annotation (AnnotationOf) shows, or may show, a device other than these. Pure.
-bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held);
-
 class PodResourcesJoin {
  public:
-  // How long after a start a Pod that already showed devices is left unchanged while the kubelet
-  // has not said which devices of plugins it has: a write would remove these. That is how long a
-  // kubelet that has answered, but does not name the Pod, is waited for (enough to ask it four
-  // times), and one that never answers for a Pod that shows only devices of claims. A Pod that
-  // shows more waits until the kubelet answers.
+  // After a start what a Pod shows of other devices than its claims' stays until the kubelet has
+  // said which devices of plugins it has: else it would lose these. A kubelet that has answered and
+  // does not name the Pod is waited for so long, enough for one that starts at the same time to be
+  // asked four times; one that never answers without an end. What its claims' devices become is
+  // written meanwhile.
   static constexpr Duration kPatience = std::chrono::seconds(30);
 
   static constexpr std::size_t kDifferencesShown = 16;
@@ -51,7 +47,6 @@ class PodResourcesJoin {
   PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
                    std::function<void(const std::vector<ObjectKey>&)> on_pods);
 
-  void Start() { started_ = edges_.loop.Now(); }
   // With the arguments of NodeListener::OnPod; before the claim index takes the same change.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
   // A claim of some Pod was allocated, or allocated anew.
@@ -69,7 +64,7 @@ class PodResourcesJoin {
   }
   // Whether the Pod asks for devices of plugins and the kubelet has not said which it has.
   bool Awaits(const kube::Pod& pod) const;
-  // How much longer the Pod is to be left unchanged.
+  // How much longer what the Pod shows of other devices is to stay; Duration::max(): for good.
   Duration PatienceWith(const kube::Pod& pod) const;
   // What is wrong, as a sentence; "" when nothing is.
   std::string trouble() const { return reader_.trouble(); }
@@ -89,7 +84,6 @@ class PodResourcesJoin {
   // By Pod, what differs in the last answer; it counts once it was so in the one before: an
   // allocation may be on its way to one of the two.
   std::map<ObjectKey, std::string> suspected_, differences_;
-  Time started_{};
   PodResourcesReader reader_;
 };
 

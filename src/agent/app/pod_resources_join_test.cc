@@ -40,18 +40,5 @@ TEST(ClaimDifference, AShareCountsWhereTheKubeletNamesIt) {
   EXPECT_NE(ClaimDifference(Said("a-gpu", "s2"), held), "");
 }
 
-TEST(ShowsOthers, ThanTheDevicesThatAreNamed) {
-  const std::vector<HeldDevice> held = {{.device = kComparedGpu, .claim = "a-gpu"}};
-  EXPECT_FALSE(ShowsOthers("", held));
-  EXPECT_FALSE(ShowsOthers("gpu-0 Healthy", held));
-  EXPECT_FALSE(ShowsOthers("gpu.example.com/node-1/gpu-0 Healthy", held));
-  EXPECT_FALSE(ShowsOthers("gpu-0 Unhealthy since 2026-11-21T14:02:11Z: hot; call us", held));
-  EXPECT_TRUE(
-      ShowsOthers("GPU-5f3c Unhealthy since 2026-11-21T14:02:11Z: lost; gpu-0 Healthy", held));
-  EXPECT_TRUE(ShowsOthers("gpu-0 Healthy; GPU-5f3c Healthy", held));
-  EXPECT_TRUE(ShowsOthers("gpu-0 Healthy; and 3 more", held));
-  EXPECT_TRUE(ShowsOthers("gpu-0 Healthy", {}));
-}
-
 }  // namespace
 }  // namespace galen::agent

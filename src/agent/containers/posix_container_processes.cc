@@ -206,7 +206,14 @@ StatusOr<std::unique_ptr<ContainerProcess>> PosixContainerProcesses::Start(
   std::erase_if(empty_groups_, [this](const std::string& old) { return groups_.Remove(old); });
   std::string group;
   if (groups_.usable()) {
-    ASSIGN_OR_RETURN(group, groups_.Make(command.id, {.memory_bytes = command.memory_bytes_max}));
+    ASSIGN_OR_RETURN(MadeControlGroup made,
+                     groups_.Make(command.id, {.memory_bytes = command.memory_bytes_max}));
+    group = std::move(made.directory);
+    // A container does not run without a limit that it asks for.
+    if (!made.refused.empty()) {
+      groups_.Remove(group);
+      return made.refused.front();
+    }
   }
   ASSIGN_OR_RETURN(Pipe output, MakePipe());
   const StatusOr<std::uint64_t> id = keeper_->Run(command, output.write.get(), group);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +286,26 @@ TEST_F(PosixContainerProcessesTest, DoesNotStartOutsideOfTheGroupThatItMade) {
   const auto started =
       processes->Start(Shell("exit 0"), [](std::string_view) {}, [](const ProcessEnd&) {});
   EXPECT_THAT(started.status().message(), HasSubstr("cgroup.procs"));
+}
+
+TEST_F(PosixContainerProcessesTest, DoesNotStartWithoutTheLimitThatItAsksFor) {
+  const std::string root = directory_.path();
+  std::filesystem::create_directories(root + "/cgroup/memory");
+  std::ofstream(root + "/own") << "5:memory:/\n";
+  const auto processes =
+      MakeProcesses(*loop_, root, {.cgroup_root = root + "/cgroup", .own_groups = root + "/own"});
+  ContainerCommand command = Shell("exit 0");
+  command.memory_bytes_max = 1 << 20;
+  // No file takes anything, as the kernel's may not.
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &none);
+  const auto started = processes->Start(command, [](std::string_view) {}, [](const ProcessEnd&) {});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_THAT(started.status().message(), HasSubstr("memory.limit_in_bytes"));
 }
 
 TEST_F(PosixContainerProcessesTest, ReadsTheStartOfAnOrdinaryFileOnly) {

@@ -44,19 +44,18 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
-// A driver may have no edits for containers, or not for each device. But an answer that names
-// devices, and none of those that the claim holds, is for another allocation: the Pod would start
-// without its device.
+// A driver may have nothing to give to containers, or not for each device: "zero or more devices"
+// (NodePrepareResourceResponse in kubelet/pkg/apis/dra/v1/api.proto). But one that names a device
+// that the claim does not hold answers for another allocation, and its CDI ids would give the Pod
+// what is another's. The kubelet compares the UIDs of claims and no device (prepareResources in
+// pkg/kubelet/cm/dra/manager.go), so that a container beside it does start with what is foreign.
 Status CheckAnswer(const ClaimRecord& claim, const std::string& driver) {
-  std::string named;
   for (const PreparedDevice& prepared : claim.devices) {
-    if (prepared.device.driver != driver) continue;
-    if (claim.Holds(prepared.device)) return OkStatus();
-    named = ToString(prepared.device);
+    if (prepared.device.driver != driver || claim.Holds(prepared.device)) continue;
+    return Unavailable("driver {} prepared {} for claim {}, which does not hold it", driver,
+                       ToString(prepared.device), ToString(claim.key));
   }
-  if (named.empty()) return OkStatus();
-  return Unavailable("driver {} prepared {} for claim {}, which holds none of what it prepared",
-                     driver, named, ToString(claim.key));
+  return OkStatus();
 }
 
 // The driver's answer for one claim; a claim that it leaves out is a fault of the driver.
@@ -328,12 +327,18 @@ Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<st
     ClaimRecord* claim = edges_.claims.Find(uid);
     if (claim == nullptr) continue;
     // The answer replaces what this driver said before; other drivers' devices of the claim stay.
-    std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
+    const auto forget = [&] {
+      std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
+    };
+    forget();
     const auto& devices = response.claims().at(uid).devices();
     for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
       claim->devices.push_back(FromProto(driver, devices[i]));
     }
-    RETURN_IF_ERROR(CheckAnswer(*claim, driver));
+    if (const Status fits = CheckAnswer(*claim, driver); !fits.ok()) {
+      forget();
+      return fits;
+    }
   }
   return OkStatus();
 }

@@ -32,10 +32,9 @@ class FakeDrivers final : public DriverCaller {
 
   std::vector<std::string> asked;
   std::string error;
-  std::string gpu = "gpu-0";  // that it answers with
+  std::vector<std::string> gpus = {"gpu-0"};  // that it answers with
   Status unreachable;
-  bool nonsense = false;
-  bool leave_out = false;
+  bool nonsense = false, leave_out = false;
 
  private:
   StatusOr<std::string> Answer(const std::string& driver, NodeCall call, const std::string& bytes) {
@@ -48,10 +47,12 @@ class FakeDrivers final : public DriverCaller {
       if (leave_out) continue;
       dra::NodePrepareResourceResponse& item = (*response.mutable_claims())[claim.uid()];
       if (call == NodeCall::kUnprepare) continue;
-      dra::Device& device = *item.add_devices();
-      device.set_pool_name("node-1");
-      device.set_device_name(driver.starts_with("gpu") ? gpu : "nic-0");
-      device.add_cdi_device_ids(driver + "/x=" + claim.uid());
+      for (const auto& name : driver.starts_with("gpu") ? gpus : std::vector{kNic.device}) {
+        dra::Device& device = *item.add_devices();
+        device.set_pool_name("node-1");
+        device.set_device_name(name);
+        device.add_cdi_device_ids(driver + "/x=" + claim.uid());
+      }
     }
     if (!unreachable.ok()) return unreachable;
     if (nonsense) return std::string("\xff\xff");
@@ -89,7 +90,6 @@ class ClaimCallerTest : public ::testing::Test {
     return *outcome;
   }
   Status Unprepare(const std::string& pod) {
-    // It may come after this has returned, from a disk that hangs.
     const auto outcome = std::make_shared<Status>(Internal("no answer"));
     preparer_->Unprepare("uid-" + pod, [outcome](const Status& status) { *outcome = status; });
     loop_.RunUntilIdle();
@@ -235,7 +235,7 @@ TEST_F(ClaimCallerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
   Claim& claim = view_.AddClaim("a-gpu", {{"main", PreparedGpu(1)}}, "a");
   claim.uid = "uid-a-gpu-2";
   claim.reserved_for = {{{"default", "a"}, "uid-a2"}};
-  drivers_.gpu = "gpu-1";
+  drivers_.gpus = {"gpu-1"};
   EXPECT_EQ(Prepare("a"), OkStatus());
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
   EXPECT_EQ(Unprepare("a"), OkStatus()) << "the old Pod's";
@@ -253,7 +253,7 @@ class ReallocatedClaimTest : public ClaimCallerTest {
     drivers_.Take();
     Claim& claim = view_.AddClaim("shared", {{"main", PreparedGpu(1)}}, "b");
     claim.allocated_at = "2026-11-21T15:00:00Z";
-    drivers_.gpu = "gpu-1";
+    drivers_.gpus = {"gpu-1"};
   }
 };
 
@@ -297,12 +297,12 @@ TEST_F(ReallocatedClaimTest, ThePodThatChangesMeanwhileIsLeftToItsNextTurn) {
 
 TEST_F(ReallocatedClaimTest, ADriverThatAnswersFromMemoryIsNotBelieved) {
   EXPECT_EQ(Unprepare("a"), OkStatus());
-  drivers_.gpu = "gpu-0";
-  EXPECT_THAT(
-      Prepare("b").message(),
-      HasSubstr("prepared gpu.example.com/node-1/gpu-0 for claim default/shared, which holds "
-                "none of what it prepared"));
-  EXPECT_FALSE(preparer_->IsReady(Pod("b")));
+  for (const auto& gpus : {std::vector<std::string>{"gpu-0"}, {"gpu-1", "gpu-0"}}) {
+    drivers_.gpus = gpus;
+    EXPECT_THAT(Prepare("b").message(), HasSubstr("node-1/gpu-0 for claim default/shared, which"));
+    EXPECT_FALSE(preparer_->IsReady(Pod("b")));
+    EXPECT_THAT(claims_->Find("uid-shared")->devices, IsEmpty());
+  }
 }
 
 // The checkpoint of an agent that did not write allocations down.

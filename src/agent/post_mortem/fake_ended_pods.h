@@ -48,9 +48,9 @@ class EndedPodsTest : public ::testing::Test {
         .identity_of = [](const DeviceId& id) { return DeviceIdentity{id, "S1", "H200"}; },
         .publish_event =
             [this](const PodRef& pod, const std::string& subject, const EventText&,
-                   const std::function<void()>& on_written) {
+                   const EventPublisher::OnEnd& on_end) {
               published_.push_back(pod.key.name + " " + subject);
-              if (api_answers_) on_written();
+              if (api_answers_) on_end(!lets_go_);
             },
         .on_notable = [this] { ++notable_calls_; }});
     keeper_->Start(boot);
@@ -154,6 +154,7 @@ class EndedPodsTest : public ::testing::Test {
   std::size_t store_bytes_max_ = std::size_t{2} << 20;
   std::vector<std::string> published_;
   bool api_answers_ = true;  // each Event is written at once
+  bool lets_go_ = false;     // or rather let go
   int notable_calls_ = 0;
   std::optional<PostMortemKeeper> keeper_;
 };

@@ -17,11 +17,10 @@ void PostMortemKeeper::RejudgeDue() {
   if (!synced_) return;  // OnSynced judges it later
   StoreDirty();
   const Time now = parts_.loop.Now();
-  Time next = Time::max();
   std::size_t rejudged = 0;
   for (auto it = to_rejudge_.begin(); it != to_rejudge_.end();) {
     if (it->second > now || rejudged >= kRejudgedAtOnceMax) {
-      next = std::min(next, (it++)->second);
+      ++it;
       continue;
     }
     const Id id = it->first;
@@ -34,16 +33,22 @@ void PostMortemKeeper::RejudgeDue() {
     Store(record);
     if (publish && publishing_.insert(id).second) {
       parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
-                           EventOf(record), [this, id] { NotePublished(id); });
+                           EventOf(record),
+                           [this, id](bool written) { NotePublished(id, written); });
     }
   }
-  if (!to_rejudge_.empty()) rejudge_ = parts_.loop.At(next, [this] { RejudgeDue(); });
+  if (to_rejudge_.empty()) return;
+  // Looked for among all, since one may have come meanwhile.
+  const auto due = [](const auto& entry) { return entry.second; };
+  const Time next = std::ranges::min_element(to_rejudge_, {}, due)->second;
+  rejudge_ = parts_.loop.At(next, [this] { RejudgeDue(); });
 }
 
-void PostMortemKeeper::NotePublished(const Id& id) {
+void PostMortemKeeper::NotePublished(const Id& id, bool written) {
   publishing_.erase(id);
   const auto open = open_.find(id);
   if (open == open_.end()) return;
+  if (!written) return RejudgeLater(id);
   history::PostMortem record = open->second;
   record.published = true;
   Store(std::move(record));

@@ -277,9 +277,8 @@ void PostMortemKeeper::StartCollecting(const PostMortem& record) {
   const Duration at = opened_at_.contains(id) ? opened_at_[id] : parts_.clock.set_back();
   StopCollecting(id);
   if (open_.size() >= kOpenMax) {
-    StopCollecting(std::ranges::min_element(open_, {}, [](const auto& entry) {
-                     return entry.second.ended;
-                   })->first);
+    const auto ended = [](const auto& entry) { return entry.second.ended; };
+    LetGo(Id(std::ranges::min_element(open_, {}, ended)->first));
   }
   if (open_.empty()) old_timer_ = parts_.loop.After(kStopOldEvery, [this] { StopCollectingOld(); });
   open_[id] = record;
@@ -302,6 +301,11 @@ void PostMortemKeeper::StopCollecting(const Id& id) {
   opened_at_.erase(id);
 }
 
+void PostMortemKeeper::LetGo(const Id& id) {
+  StopCollecting(id);
+  publishing_.erase(id);
+}
+
 void PostMortemKeeper::StopCollectingOld() {
   const WallTime now = parts_.loop.WallNow();
   std::vector<Id> old;
@@ -310,10 +314,7 @@ void PostMortemKeeper::StopCollectingOld() {
     const bool kept = parts_.store.Has(id.first, id.second, now);
     if (!kept || record.until() + kReceivedLateMax < now) old.push_back(id);
   }
-  for (const Id& id : old) {
-    StopCollecting(id);
-    publishing_.erase(id);
-  }
+  for (const Id& id : old) LetGo(id);
   ShowNotable(notable_);
   if (!open_.empty())
     old_timer_ = parts_.loop.After(kStopOldEvery, [this] { StopCollectingOld(); });

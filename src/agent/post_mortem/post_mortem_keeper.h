@@ -73,9 +73,9 @@ class PostMortemKeeper {
     std::function<std::optional<WallTime>()> unseen_since;
     std::function<DeviceHealth(const DeviceId&)> health_of;
     std::function<DeviceIdentity(const DeviceId&)> identity_of;
-    // `on_written` is to be called once the API server has it, or refused it for good.
+    // As EventPublisher::Publish.
     std::function<void(const PodRef&, const std::string& subject, const EventText&,
-                       std::function<void()> on_written)>
+                       EventPublisher::OnEnd on_end)>
         publish_event;
     std::function<void()> on_notable;  // notable() changed
   };
@@ -161,7 +161,9 @@ class PostMortemKeeper {
   // From now on findings of the record's devices are entered into it.
   void StartCollecting(const history::PostMortem& record);
   void StopCollecting(const Id& id);
-  // Whether the health may date from after the record's end although it is dated before it, because
+  // It takes no more, and is published anew should it be taken up again.
+  void LetGo(const Id& id);
+  // Whether the health may be of the time after the record's end although it is dated before it:
   // the clock was set back since. REQUIRES: the record is open.
   bool MayBeLater(const Id& id, const DeviceHealth& health) const {
     const WallTime ended = open_.at(id).ended;
@@ -178,8 +180,9 @@ class PostMortemKeeper {
   // Judges the record once more, after kRejudgeAfter, and publishes it.
   void RejudgeLater(const Id& id);
   void RejudgeDue();
-  // The record's Event is written: the next agent need not write it.
-  void NotePublished(const Id& id);
+  // Its Event is written: the agent after this one has nothing to do for it. Else it is tried
+  // again.
+  void NotePublished(const Id& id, bool written);
   void SyncAfter(Duration delay);
   void Sync();
   void OnWritten(const Status& status);
@@ -190,8 +193,8 @@ class PostMortemKeeper {
   std::map<Id, Duration> opened_at_;  // set_back of the clock when the record was begun
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
-  std::map<Id, Time> to_rejudge_;  // when to judge them once more and publish them
-  std::set<Id> publishing_;        // their Events are queued and may not be written yet
+  std::map<Id, Time> to_rejudge_;  // when to judge them once more, and to publish
+  std::set<Id> publishing_;        // open ones whose Events are queued and not known to be written
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
   WallTime last_alive_{};  // when the process before this one last recorded that it ran

@@ -186,6 +186,38 @@ TEST_F(PostMortemKeeperTest, AllPodsOfANodeAreJudgedInSmallPieces) {
   EXPECT_THAT(published_, SizeIs(kPods));
 }
 
+TEST_F(PostMortemKeeperTest, AnEventThatWasLetGoIsPublishedAgain) {
+  Add("a");
+  Change(HealthState::kUnhealthy);
+  lets_go_ = true;
+  Remove("a");
+  loop_.Advance(2 * PostMortemKeeper::kRejudgeAfter);
+  EXPECT_THAT(published_, SizeIs(2));
+  lets_go_ = false;
+  loop_.Advance(1min);
+  EXPECT_THAT(published_, SizeIs(3)) << "until it is written";
+}
+
+TEST_F(PostMortemKeeperTest, ARecordThatMadeRoomIsPublishedOnceItIsTakenUpAgain) {
+  Add("a");
+  Change(HealthState::kUnhealthy);
+  api_answers_ = false;
+  kube::Pod& pod = Crash("a", 1, "boom", true);
+  loop_.Advance(PostMortemKeeper::kRejudgeAfter);
+  ASSERT_THAT(published_, SizeIs(1));
+  for (std::size_t i = 0; i < PostMortemKeeper::kOpenMax; ++i) {
+    Add("other-" + std::to_string(i));
+    Remove("other-" + std::to_string(i));
+  }
+  EXPECT_EQ(keeper_->open(), PostMortemKeeper::kOpenMax);
+  api_answers_ = true;
+  published_.clear();
+  pod.statuses[0].end_message = "boom, says the kubelet now";
+  keeper_->OnPod(pod.meta.key, nullptr, &pod);
+  loop_.Advance(1min);
+  EXPECT_EQ(std::ranges::count(published_, "a post-mortem 1"), 1);
+}
+
 TEST_F(PostMortemKeeperTest, NothingIsWrittenForNewsThatIsNone) {
   Add("a");
   Add("b");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -103,14 +104,13 @@ EventPublisher::EventPublisher(Edges edges, std::string node)
           [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
 
 void EventPublisher::Publish(const PodRef& pod, const std::string& subject, const EventText& text,
-                             std::function<void()> on_written) {
-  // One series for each Pod, reason and subject: the same transition again is counted in the same
-  // Event.
+                             OnEnd on_end) {
+  // One for each Pod, reason and subject: the same transition again is the same Event.
   Series& series = SeriesOf(pod, subject, text);
   series.event.message = text.message;
   series.event.last = edges_.loop.WallNow();
   ++series.unwritten;
-  if (on_written) series.on_written.push_back(std::move(on_written));
+  if (on_end) series.on_end.push_back(std::move(on_end));
   queue_.MarkDirty(series.event.key);
 }
 
@@ -251,7 +251,7 @@ void EventPublisher::Written(Series& series, const kube::Event& sent) {
 
 void EventPublisher::CallIfAllIsWritten(Series& series) {
   if (series.unwritten > 0) return;
-  for (const auto& call : std::exchange(series.on_written, {})) call();
+  for (const OnEnd& call : std::exchange(series.on_end, {})) call(true);
 }
 
 EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::string& subject,
@@ -276,9 +276,11 @@ void EventPublisher::MakeRoom() {
   if (series_.size() < kSeriesMax) return;
   // Not a series that is being written: the answer would be taken for that of a series made anew.
   const auto rank = [this](const auto& entry) {
-    return std::pair(calls_.contains(entry.first), entry.second.event.last);
+    const Series& series = entry.second;
+    return std::tuple(calls_.contains(entry.first), !series.on_end.empty(), series.event.last);
   };
-  series_.erase(std::ranges::min_element(series_, {}, rank));
+  const auto gone = series_.extract(std::ranges::min_element(series_, {}, rank));
+  for (const OnEnd& call : gone.mapped().on_end) call(false);
 }
 
 }  // namespace galen::agent

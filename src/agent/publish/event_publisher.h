@@ -71,8 +71,8 @@ std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
 // after Pod, reason and subject, so an agent that restarts continues the count.
 class EventPublisher {
  public:
-  // The most series that are remembered; beyond it the one that happened longest ago is dropped,
-  // written or not. Its Event stays on the API server.
+  // Series that are remembered; past it the one that happened longest ago is let go, written or
+  // not, those of which somebody waits for the end last. On the API server it stays.
   static constexpr std::size_t kSeriesMax = 1024;
   // A series is written at once, then after this and each time twice as long, up to the most: a
   // device that flaps for a day costs some 1,500 writes.
@@ -83,12 +83,15 @@ class EventPublisher {
 
   EventPublisher(Edges edges, std::string node);
 
-  // The event happened once more, now. `subject` separates the series of a Pod: the device, or
-  // another subject. The latest message is shown. `on_written` is called once the API server has
-  // it, or refused it for good; never where the agent ends before that.
+  using OnEnd = std::function<void(bool written)>;
+
+  // It happened once more, now. `subject` separates the series of a Pod: the device, or what else
+  // it is about. The latest message is the one that is shown. `on_end` is called once: with true
+  // when the API server has it or refused it for good, with false when it was let go unwritten to
+  // make room, perhaps inside another's Publish; never where the agent ends before that.
   void Publish(const PodRef& pod, const std::string& subject, const EventText& text,
-               std::function<void()> on_written = nullptr);
-  // For the end of the process: nothing is delayed from here on.
+               OnEnd on_end = nullptr);
+  // For the end of the process: nothing is gathered from here on.
   void Flush();
   // Whether all is written.
   bool idle() const;
@@ -113,7 +116,7 @@ class EventPublisher {
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
-    std::vector<std::function<void()>> on_written;
+    std::vector<OnEnd> on_end;
   };
 
   void Reconcile(const ObjectKey& key, Done done);

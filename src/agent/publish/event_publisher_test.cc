@@ -178,7 +178,7 @@ TEST_F(EventPublisherTest, WhatAServerThatIsAwayMissesIsWrittenMerged) {
 TEST_F(EventPublisherTest, SaysWhenTheServerHasItAndNotBefore) {
   int written = 0;
   create_status_ = 503;
-  events_.Publish(kPod, "gpu-0", text_, [&] { ++written; });
+  events_.Publish(kPod, "gpu-0", text_, [&](bool ok) { written += ok ? 1 : 0; });
   loop_.Advance(10s);
   EXPECT_EQ(written, 0);
   EXPECT_FALSE(events_.idle());
@@ -371,6 +371,20 @@ TEST_F(EventPublisherTest, ASeriesThatIsBeingWrittenIsNotLetGoToMakeRoom) {
   loop_.Advance(1min);
   EXPECT_EQ(api_.requests().back().method, "PATCH");
   EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 6);
+}
+
+TEST_F(EventPublisherTest, WhoWaitsForAnEventLearnsThatItWasLetGo) {
+  std::vector<bool> ends;
+  const auto publish = [&](std::size_t i, bool waits) {
+    events_.Publish(
+        kPod, "gpu-" + std::to_string(i), text_,
+        waits ? [&](bool written) { ends.push_back(written); } : EventPublisher::OnEnd());
+  };
+  publish(0, true);
+  for (std::size_t i = 1; i < EventPublisher::kSeriesMax + 1; ++i) publish(i, false);
+  EXPECT_TRUE(ends.empty()) << "it is let go last";
+  for (std::size_t i = 0; i < EventPublisher::kSeriesMax; ++i) publish(i + 2000, true);
+  EXPECT_EQ(ends, std::vector<bool>{false});
 }
 
 TEST_F(EventPublisherTest, RemembersSoManySeriesAndNoMore) {

@@ -81,10 +81,9 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.MarkLater(key, hold);
     return done(OkStatus());
   }
-  if (const Duration patience = options_.patience_with(*pod); patience > Duration::zero()) {
-    // When the agent stops, the next one writes the Pod, once it knows what is missing.
-    if (!stopping_) queue_.MarkLater(key, patience);
-    return done(OkStatus());
+  const Duration patience = options_.patience_with(*pod);
+  if (!stopping_ && patience > Duration::zero() && patience < Duration::max()) {
+    queue_.MarkLater(key, patience);
   }
   KeepIfEnded(*pod);
   NoteLeftOut(*pod);
@@ -289,11 +288,14 @@ std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) cons
   for (HeldDevice& held : devices) {
     if (leave_out_extended_ && held.claim == pod.extended_claim) held.uses.clear();
   }
-  if (!HasEnded(pod)) return WantedStatusOf(devices, options_.health_of, options_.degraded);
-  // The annotation says more than is known now, as after the journal was lost.
+  const bool awaits = options_.patience_with(pod) > Duration::zero();
+  const ShownOthers others = awaits ? ShownOthersOf(pod, devices) : ShownOthers();
+  if (!HasEnded(pod)) return WantedStatusOf(devices, options_.health_of, options_.degraded, others);
+  // What it says is more than what is known now, as after the journal was lost.
   if (!pod.devices_annotation.empty() && !ended_.KnowsAllOf(pod.meta.key)) return std::nullopt;
   return WantedStatusOf(
-      devices, [&](const DeviceId& id) { return ended_.Of(pod.meta.key, id); }, options_.degraded);
+      devices, [&](const DeviceId& id) { return ended_.Of(pod.meta.key, id); }, options_.degraded,
+      others);
 }
 
 bool PodPublisher::MayWait(const kube::Pod& pod) const {

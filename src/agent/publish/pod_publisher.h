@@ -145,8 +145,8 @@ class PodPublisher {
     HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
     // How far the clock on the wall was set back in all (ClockSteps).
     std::function<Duration()> set_back = [] { return Duration::zero(); };
-    // How much longer the Pod is left unchanged because not all its devices are known yet; an agent
-    // that stops meanwhile does not write it at all.
+    // How much longer what the Pod shows of other devices than those known stays as it is, since
+    // not all that it holds is known yet; Duration::max(): for good.
     std::function<Duration(const kube::Pod& pod)> patience_with = [](const kube::Pod&) {
       return Duration::zero();
     };

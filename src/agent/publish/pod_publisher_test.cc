@@ -17,6 +17,7 @@ using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Lt;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
@@ -288,17 +289,26 @@ TEST_F(PodPublisherTest, NothingIsWrittenBeforeTheListsAreKnown) {
   EXPECT_THAT(api_.requests(), IsEmpty());
 }
 
-TEST_F(PodPublisherTest, APodOfWhichNotAllIsKnownIsNotWrittenEvenByAnAgentThatStops) {
+TEST_F(PodPublisherTest, APodOfWhichNotAllIsKnownShowsWhatIsAndKeepsTheRestUntilPatienceEnds) {
+  view_.pods.at(kPod).devices_annotation = "GPU-1 Healthy";
   patience_ = 30s;
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);
-  EXPECT_FALSE(publisher_->idle());
+  const std::string& shown = view_.pods.at(kPod).devices_annotation;
+  EXPECT_THAT(shown, AllOf(HasSubstr("gpu-0 Unhealthy"), HasSubstr("; GPU-1 Healthy")));
+  EXPECT_FALSE(publisher_->idle()) << "it is looked at again";
   publisher_->Flush();
   loop_.Advance(1s);
-  EXPECT_TRUE(publisher_->idle()) << "nor is it waited for";
+  EXPECT_TRUE(publisher_->idle()) << "an agent that stops waits for nobody";
+  Make(false);
+  patience_ = Duration::max();
   publisher_->MarkDirty(kPod);
-  loop_.Advance(1min);
-  EXPECT_THAT(patches_, IsEmpty());
+  loop_.Advance(1s);
+  EXPECT_TRUE(publisher_->idle());
+  patience_ = {};
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(shown, Not(HasSubstr("GPU-1")));
 }
 
 TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {

@@ -22,9 +22,10 @@ std::string NameOf(const DeviceId& id, const std::map<std::string, int>& uses_of
 }
 
 std::string PieceOf(const DeviceHealth& health, const std::map<std::string, int>& uses_of_name) {
+  std::string sentence = Sentence(health);
+  for (std::size_t at = 0; (at = sentence.find("; ", at)) != sentence.npos;) sentence[at] = ',';
   // One long sentence must not push all other devices out.
-  return CutText(NameOf(health.id, uses_of_name) + " " + Sentence(health),
-                 kCauseMessageBytesMax + 160);
+  return CutText(NameOf(health.id, uses_of_name) + " " + sentence, kCauseMessageBytesMax + 160);
 }
 
 kube::ResourceHealth ResourceOf(const HeldDevice& held, const DeviceHealth& health,
@@ -58,6 +59,12 @@ std::vector<kube::ResourceStatus> ListOf(const Entries& entries) {
   return list;
 }
 
+// How bad a condition's status is.
+int RankOf(const WantedCondition& condition) {
+  if (condition.status == "False") return 2;
+  return condition.status == "Unknown" ? 1 : 0;
+}
+
 // The status of an ephemeral container must not list resources.
 bool MayListResources(kube::Container::Kind kind) {
   return kind != kube::Container::Kind::kEphemeral;
@@ -75,20 +82,21 @@ std::vector<DeviceHealth> FindingsOf(const std::vector<HeldDevice>& devices,
   return findings;
 }
 
-std::string AnnotationOf(const std::vector<DeviceHealth>& findings) {
+std::string AnnotationOf(const std::vector<DeviceHealth>& findings, std::size_t more) {
   std::map<std::string, int> uses_of_name;
   for (const DeviceHealth& health : findings) ++uses_of_name[health.id.device];
   std::string text;
   std::size_t listed = 0;
   for (const DeviceHealth& health : findings) {
     const std::string piece = PieceOf(health, uses_of_name);
-    const bool last = listed + 1 == findings.size();
-    // The last piece needs no room for a count after it.
+    const bool last = listed + 1 == findings.size() && more == 0;
+    // The last piece needs no room for a count behind it.
     const std::size_t room = kAnnotationBytesMax - (last ? 0 : kCountBytesMax);
     if (text.size() + 2 + piece.size() > room) break;
     text += (listed++ == 0 ? "" : "; ") + piece;
   }
-  if (listed < findings.size()) text += fmt::format("; and {} more", findings.size() - listed);
+  more += findings.size() - listed;
+  if (more > 0) text += fmt::format("; and {} more", more);
   return text;
 }
 
@@ -130,11 +138,17 @@ WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedA
 }
 
 WantedPodStatus WantedStatusOf(const std::vector<HeldDevice>& devices, const HealthOf& health_of,
-                               DegradedAs degraded) {
-  const std::vector<DeviceHealth> findings = FindingsOf(devices, health_of);
+                               DegradedAs degraded, const ShownOthers& others) {
+  std::vector<DeviceHealth> findings = FindingsOf(devices, health_of);
   GALEN_CHECK(!findings.empty());
-  WantedPodStatus wanted{.annotation = AnnotationOf(findings),
+  findings.insert(findings.end(), others.findings.begin(), others.findings.end());
+  std::sort(findings.begin(), findings.end(), WorseFirst);
+  WantedPodStatus wanted{.annotation = AnnotationOf(findings, others.counted),
                          .condition = ConditionOf(findings, degraded)};
+  // One of those that are only counted may be what it names.
+  if (others.counted > 0 && RankOf(others.condition) > RankOf(wanted.condition)) {
+    wanted.condition = others.condition;
+  }
   std::map<std::string, Entries> main, init;
   for (const HeldDevice& held : devices) {
     const DeviceHealth health = health_of(held.device);

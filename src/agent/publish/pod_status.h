@@ -36,6 +36,17 @@ struct WantedCondition {
   bool operator==(const WantedCondition&) const = default;
 };
 
+// What a Pod shows of devices besides those that are known to be its own: what device plugins gave
+// it, after a start of the agent and before the kubelet has said so. As far as a Pod shows it: of
+// most no code, and kReported stands for it.
+struct ShownOthers {
+  std::vector<DeviceHealth> findings{};
+  std::size_t counted = 0;      // only their number is shown
+  WantedCondition condition{};  // of the Pod as it is
+};
+// Read from annotation and condition, as they are written here (shown_others.cc).
+ShownOthers ShownOthersOf(const kube::Pod& pod, const std::vector<HeldDevice>& held);
+
 // All that the agent wants a Pod's object to show of its devices.
 struct WantedPodStatus {
   std::string annotation;
@@ -53,17 +64,18 @@ std::vector<DeviceHealth> FindingsOf(const std::vector<HeldDevice>& devices,
                                      const HealthOf& health_of);
 
 // "gpu-3 Unhealthy since 2026-11-21T14:02:11Z: XID 79: …; gpu-4 Healthy", at most
-// kAnnotationBytesMax: what does not fit is counted at the end.
-std::string AnnotationOf(const std::vector<DeviceHealth>& findings);
+// kAnnotationBytesMax: what does not fit is counted at the end, with `more`. "; " is between two
+// devices only: in a driver's sentence it becomes ", ".
+std::string AnnotationOf(const std::vector<DeviceHealth>& findings, std::size_t more = 0);
 
 // `findings` in order of WorseFirst: bad before unknown before degraded. Without any, all is
 // healthy.
 WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedAs degraded);
 
-// The same devices and healths give equal values, whatever order they came in. REQUIRES: at least
-// one device.
+// The same devices and healths give equal values, whatever order they came in. `others` stay as
+// they are shown. REQUIRES: at least one device.
 WantedPodStatus WantedStatusOf(const std::vector<HeldDevice>& devices, const HealthOf& health_of,
-                               DegradedAs degraded);
+                               DegradedAs degraded, const ShownOthers& others = {});
 
 // "Healthy", "Unhealthy" or "Unknown".
 std::string_view KubernetesHealth(HealthState state, DegradedAs degraded);

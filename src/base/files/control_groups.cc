@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Groups of one name at a time: earlier runs whose processes have not all gone keep theirs.
+// How many groups of one name, a container's or that of a command's run, may still have processes;
+// past it there is no further one of that name.
 constexpr int kSameNameMax = 16;
 // Rounds of killing a group's processes one by one. Bounded, so that a program which forks without
 // end is not followed for ever.
@@ -261,18 +262,17 @@ std::vector<std::string> ControlGroups::Trees(const std::string& group) const {
   return trees;
 }
 
-void ControlGroups::Bound(const std::string& group, const ControlGroupBounds& bounds,
-                          RefusedBounds& refused) const {
-  const auto set = [&refused](const std::string& path, const std::string& value) {
+void ControlGroups::Bound(MadeControlGroup& made, const ControlGroupBounds& bounds) const {
+  const std::string& group = made.directory;
+  const auto set = [&made](const std::string& path, const std::string& value) {
     const Status done = WriteValue(path, value);
-    if (!done.ok()) refused.why.push_back(done);
+    if (!done.ok()) made.refused.push_back(done);
     return done.ok();
   };
   if (bounds.memory_bytes && bounds_memory_) {
     const std::string bytes = std::to_string(*bounds.memory_bytes);
-    refused.memory = !set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
-    // Without this bound, memory past the limit would go to swap. A kernel without swap has no such
-    // file.
+    made.bounds_memory = set(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"), bytes);
+    // Else what does not fit goes there. A kernel without swap has no such file.
     WriteIfThere(group + (version2_ ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes"),
                  version2_ ? "0" : bytes);
   }
@@ -302,8 +302,8 @@ double ControlGroups::ProcessorsAbove() const {
   return least;
 }
 
-StatusOr<std::string> ControlGroups::Make(const std::string& name, const ControlGroupBounds& bounds,
-                                          RefusedBounds* refused) const {
+StatusOr<MadeControlGroup> ControlGroups::Make(const std::string& name,
+                                               const ControlGroupBounds& bounds) const {
   std::string group = directory_ + "/" + name;
   // A group of an earlier run whose last processes have not gone yet keeps its name and its counts.
   for (int number = 2; IsThere(group) && !Remove(group); ++number) {
@@ -312,19 +312,14 @@ StatusOr<std::string> ControlGroups::Make(const std::string& name, const Control
                                name);
     group = fmt::format("{}/{}-{}", directory_, name, number);
   }
-  Status made;
   for (const std::string& tree : Trees(group)) {
-    if (made.ok()) made = MakeGroup(tree);
+    if (const Status made = MakeGroup(tree); !made.ok()) {
+      Remove(group);
+      return made;
+    }
   }
-  RefusedBounds some;
-  if (made.ok()) Bound(group, bounds, some);
-  if (refused != nullptr) {
-    *refused = std::move(some);
-  } else if (!some.why.empty()) {
-    made = some.why.front();
-  }
-  if (made.ok()) return group;
-  Remove(group);
+  MadeControlGroup made{.directory = std::move(group)};
+  Bound(made, bounds);
   return made;
 }
 
@@ -386,12 +381,14 @@ void ControlGroups::EndLeftovers(const std::string& prefix) const {
 }
 
 std::vector<std::string> ControlGroups::All() const {
-  std::vector<std::string> groups;
-  if (!usable()) return groups;
-  for (const fs::path& entry : GroupEntriesOf(directory_)) {
-    if (IsGroupDirectory(entry)) groups.push_back(entry);
+  std::set<std::string> groups;
+  if (!usable()) return {};
+  for (const std::string& tree : Trees(directory_)) {
+    for (const fs::path& entry : GroupEntriesOf(tree)) {
+      if (IsGroupDirectory(entry)) groups.insert(directory_ + "/" + entry.filename().native());
+    }
   }
-  return groups;
+  return {groups.begin(), groups.end()};
 }
 
 }  // namespace galen

@@ -27,10 +27,11 @@ struct ControlGroupBounds {
   bool operator==(const ControlGroupBounds&) const = default;
 };
 
-// Bounds of one group that the kernel refused.
-struct RefusedBounds {
-  bool memory = false;
-  std::vector<Status> why{};
+// A group as it was made.
+struct MadeControlGroup {
+  std::string directory;
+  bool bounds_memory = false;     // the bound that was asked for holds
+  std::vector<Status> refused{};  // bounds that the kernel did not take, and why; the others hold
 };
 
 class ControlGroups {
@@ -56,16 +57,13 @@ class ControlGroups {
 
   // Whether programs get groups at all.
   bool usable() const { return !directory_.empty(); }
-  bool bounds_memory() const { return bounds_memory_; }
   // What is missing, as a sentence; "" for nothing.
   const std::string& limitation() const { return limitation_; }
 
-  // Makes an empty group and returns its directory. It has the bounds whose controllers this
-  // machine has. When a group of that name still has processes, a number is added to the name. An
-  // error leaves no group. A bound that the kernel refuses is an error, unless `refused` is given:
-  // then it is noted there, and the other bounds hold.
-  StatusOr<std::string> Make(const std::string& name, const ControlGroupBounds& bounds,
-                             RefusedBounds* refused = nullptr) const;
+  // A group of that name, empty and with those bounds of which this machine gives the controller.
+  // Where one of the name still has processes, another with a number behind it. An error leaves no
+  // group. A bound that the kernel refuses is no error.
+  StatusOr<MadeControlGroup> Make(const std::string& name, const ControlGroupBounds& bounds) const;
   // Files into which a process's number is written to put it into the group.
   std::vector<std::string> JoinFiles(const std::string& group) const;
   // Whether the kernel killed a process of the group for want of memory.
@@ -85,7 +83,8 @@ class ControlGroups {
   // Cleans up after earlier programs: kills what still runs in groups named `prefix` and a pid
   // whose process is gone, and removes those groups once they are empty.
   void EndLeftovers(const std::string& prefix) const;
-  // The directories of all groups, those that an earlier program left among them.
+  // Groups that are there in any tree, as directories of the first: after a start those of a
+  // program before this one.
   std::vector<std::string> All() const;
 
  private:
@@ -104,9 +103,9 @@ class ControlGroups {
   std::string In(const std::string& tree, const std::string& group) const;
   // The group's directories in all trees; first `group` itself.
   std::vector<std::string> Trees(const std::string& group) const;
-  void Bound(const std::string& group, const ControlGroupBounds& bounds,
-             RefusedBounds& refused) const;
-  // The processors that the groups above may use: version 1 refuses a group more than that.
+  // As far as this machine bounds anything.
+  void Bound(MadeControlGroup& made, const ControlGroupBounds& bounds) const;
+  // Version 1 refuses a group more than those above it may use: what they may.
   double ProcessorsAbove() const;
 
   const Places places_;

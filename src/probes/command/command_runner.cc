@@ -1,6 +1,7 @@
 #include "probes/command/command_runner.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <map>
 #include <utility>
 
+#include "base/files/detached_queue.h"
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/process.h"
 #include "base/repeated_log.h"
@@ -22,6 +25,8 @@ constexpr std::size_t kEndedGroupsMax = 64;
 // How often groups that stayed are looked at after an end; later each run looks at them.
 constexpr int kLooksMax = 50;
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+// The same at the end of the runner, a millisecond apart.
+constexpr int kLastLooksMax = 200;
 
 class ProcessRunner final : public CommandRunner {
  public:
@@ -37,11 +42,15 @@ class ProcessRunner final : public CommandRunner {
     CommandEnd end;
     std::size_t printed = 0;  // bytes
     std::function<void(const CommandEnd&)> done;
-    std::unique_ptr<Process> process;
-    std::string group;  // its control group; "" without
+    // One a run: a program that hangs while it is loaded holds up no other. Null once it has
+    // started.
+    std::unique_ptr<DetachedQueue> starter;
+    std::unique_ptr<Process> process;  // null until then
+    std::string group;                 // its control group; "" without
     Timer timeout;
   };
 
+  void OnStarted(std::uint64_t id, StatusOr<std::unique_ptr<Process>> process);
   void OnOutput(Running& running, std::string_view bytes);
   void OnExit(std::uint64_t id, Process::Exit exit);
   void Finish(std::uint64_t id);
@@ -68,14 +77,19 @@ class ProcessRunner final : public CommandRunner {
   std::vector<std::string> ended_groups_;  // that still have processes
   Timer look_;
   std::uint64_t next_ = 0;
+  const Liveness liveness_;
 };
 
 ProcessRunner::~ProcessRunner() {
   for (const auto& [id, running] : running_) {
-    if (!running.group.empty()) EndGroup(running.group);
+    if (!running.group.empty() && !EndGroup(running.group)) ended_groups_.push_back(running.group);
   }
-  EndLeftGroups();
-  // Killed processes go a little later; the next process of the driver removes their groups.
+  // Processes that are killed go a moment later. Where the kernel does not let them, who starts
+  // next removes their groups.
+  for (int look = 0; look < kLastLooksMax && !ended_groups_.empty(); ++look) {
+    ::poll(nullptr, 0, 1);
+    EndLeftGroups();
+  }
   if (groups_) groups_->RemoveAll();
 }
 
@@ -93,18 +107,31 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
   options.confinement = Process::Confinement{
       .cpu_most = std::chrono::duration_cast<std::chrono::seconds>(request.cpu)};
   Group(id, *options.confinement);
-  auto process = Process::Start(loop_, std::move(options),
-                                [this, id](Process::Exit exit) { OnExit(id, exit); });
+  running.timeout =
+      loop_.After(request.timeout, [&running] { Kill(running, CommandEnd::How::kTimedOut); });
+  running.starter = std::make_unique<DetachedQueue>(loop_, "command");
+  RunFor(
+      liveness_, *running.starter,
+      [options = std::move(options)]() mutable { return Process::Spawn(std::move(options)); },
+      [this, id](StatusOr<std::unique_ptr<Process>> process) {
+        OnStarted(id, std::move(process));
+      });
+}
+
+void ProcessRunner::OnStarted(std::uint64_t id, StatusOr<std::unique_ptr<Process>> process) {
+  Running& running = running_.at(id);
+  // It is what calls us, so it goes a little later.
+  loop_.Post([starter = std::move(running.starter)] {});
   if (!process.ok()) {
     running.end.how = CommandEnd::How::kNotStarted;
     running.end.error = process.status().message();
     TakeGroup(running);
-    running.timeout = loop_.After(Duration::zero(), [this, id] { Finish(id); });
-    return;
+    return Finish(id);
   }
   running.process = std::move(process).value();
-  running.timeout =
-      loop_.After(request.timeout, [&running] { Kill(running, CommandEnd::How::kTimedOut); });
+  running.process->Watch(loop_, [this, id](Process::Exit exit) { OnExit(id, exit); });
+  // Its time was over before it had begun.
+  if (running.end.how != CommandEnd::How::kExited) running.process->Signal(SIGKILL);
 }
 
 void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
@@ -118,24 +145,22 @@ void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
         {{"groups", ended_groups_.size()}, {"first", ended_groups_.front()}});
     return;
   }
-  RefusedBounds refused;
-  StatusOr<std::string> group = groups_->Make(fmt::format("run-{}", id),
-                                              {.memory_bytes = kCommandMemoryBytesMax,
-                                               .processes = kCommandProcessesMax,
-                                               .processors = kCommandProcessorsMax},
-                                              &refused);
-  for (const Status& why : refused.why) {
-    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
-  }
-  // Without a group, limits hold for each of its processes alone.
-  if (!group.ok()) {
+  StatusOr<MadeControlGroup> made =
+      groups_->Make(fmt::format("run-{}", id), {.memory_bytes = kCommandMemoryBytesMax,
+                                                .processes = kCommandProcessesMax,
+                                                .processors = kCommandProcessorsMax});
+  // Then it has the limits of each of its processes.
+  if (!made.ok()) {
     WarnOnce("a command got no control group: each of its processes has limits of its own",
-             {{"error", group.status().message()}});
+             {{"error", made.status().message()}});
     return;
   }
-  confinement.join = groups_->JoinFiles(*group);
-  confinement.joined_bounds_memory = groups_->bounds_memory() && !refused.memory;
-  running_.at(id).group = *std::move(group);
+  for (const Status& why : made->refused) {
+    WarnOnce("a limit of commands was refused: they run without it", {{"error", why.message()}});
+  }
+  confinement.join = groups_->JoinFiles(made->directory);
+  confinement.joined_bounds_memory = made->bounds_memory;
+  running_.at(id).group = std::move(made->directory);
 }
 
 bool ProcessRunner::EndGroup(const std::string& group) {
@@ -176,7 +201,7 @@ void ProcessRunner::TakeGroup(Running& running) {
 
 void ProcessRunner::Kill(Running& running, CommandEnd::How how) {
   if (running.end.how == CommandEnd::How::kExited) running.end.how = how;
-  running.process->Signal(SIGKILL);
+  if (running.process) running.process->Signal(SIGKILL);
 }
 
 void ProcessRunner::OnOutput(Running& running, std::string_view bytes) {

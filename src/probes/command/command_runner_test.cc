@@ -318,6 +318,33 @@ TEST_F(GroupedCommandTest, OfManyGroupsThatStayTheLogSaysOnce) {
   EXPECT_THAT(lines_, ::testing::ElementsAre(::testing::HasSubstr("cannot be killed")));
 }
 
+// On this machine's own groups of version 1, where it has some for us.
+TEST_F(CommandRunnerTest, WhatRunsWhenItsRunnerGoesLeavesNoGroupInAnyTree) {
+  auto groups = MakeCommandGroups();
+  if (!groups->usable() || !groups->limitation().empty()) {
+    fmt::print("not tried, only with plain files: {}\n", groups->limitation());
+    return;
+  }
+  const std::string first = groups->Make("run-0", {}).value().directory;
+  const std::vector<std::string> files = groups->JoinFiles(first);
+  groups->Remove(first);
+  runner_ = MakeCommandRunner(*loop_, std::move(groups));
+  runner_->Run({.command = {"/bin/sleep", "60"}, .timeout = 60s, .cpu = 1s},
+               [](const CommandEnd&) {});
+  std::string members;
+  for (int turns = 0; turns < 10'000 && members.empty(); ++turns) {
+    const Timer turn = loop_->After(1ms, [this] { loop_->Stop(); });
+    loop_->Run();
+    members = PosixFileSystem().Read(files.back()).value();
+  }
+  ASSERT_NE(members, "");
+  runner_.reset();
+  for (const std::string& file : files) {
+    const auto all_groups = std::filesystem::path(file).parent_path().parent_path();
+    EXPECT_FALSE(std::filesystem::exists(all_groups)) << all_groups;
+  }
+}
+
 TEST_F(GroupedCommandTest, WithoutGroupsARunHasTheLimitsOfEachOfItsProcesses) {
   EXPECT_EQ(Run(confined_ + "ulimit -d").output, std::to_string((256 << 20) / 1024) + "\n")
       << "files without a kernel take no process in";
