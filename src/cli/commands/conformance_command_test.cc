@@ -41,7 +41,8 @@ TEST(ConformanceCommandDeathTest, ASocketThatThisUserMayNotOpenIsNoFaultOfTheDri
   ASSERT_EQ(::chmod(path.c_str(), 0), 0);
   EXPECT_EXIT(
       {
-        static_cast<void>(::setuid(65534));  // refused where we are not root, and not needed
+        // Where we are not root the socket is refused to us as it is.
+        if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
         const ConformanceResult result = Conformance({}, {.what = path});
         std::fputs(result.problem.c_str(), stderr);
         ::_exit(result.code);
