@@ -68,7 +68,8 @@ class CheckedHardwareTest : public ::testing::Test {
   FakeLoop loop_;
   Metrics metrics_, metrics_of_other_;
   FakeFileSystem disk_;
-  probes::StateFile state_{disk_, NullLog(), "/state/probes.json", "boot-1"};
+  probes::StateFile state_{
+      {loop_, NullLog(), disk_}, std::make_unique<FakeDiskQueue>(), "/state/probes.json", "boot-1"};
   const probes::RuleTable rules_ = *probes::ParseRules(kCheckedRules, "r");
   StatusOr<std::string> page_ = std::string();
   CheckedSink sink_;

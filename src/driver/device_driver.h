@@ -1,6 +1,7 @@
 // What every kind of galen-driver does alike: its health judged, and given to the SDK.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/liveness.h"
 #include "driver/driver_config.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
@@ -53,11 +55,12 @@ Inventory OfferedWith(const OfferPolicy& policy, Inventory devices,
 
 // Between what the hardware shows and what the driver reports: keeps the rule engine, its state
 // file and the timer for what changes by time alone (a debounce that ends). Signs come in by
-// OnSigns and Observe; the verdicts go out by Report. Belongs to its loop.
+// OnSigns and Observe; the verdicts go out by Report, once the state file has them, or has asked
+// for more patience than there is (StateFile::kDiskPatience). Belongs to its loop.
 class HealthJudge final : public probes::SignSink {
  public:
   struct Callbacks {
-    // A sign changed a verdict: Report is news. May be called from inside OnSigns.
+    // A verdict is another by now: Report is news. May be called from inside OnSigns.
     std::function<void()> on_verdict;
     // By now time alone may have changed one, which a fresh look decides.
     std::function<void()> look_again;
@@ -99,11 +102,27 @@ class HealthJudge final : public probes::SignSink {
   };
 
   // Counts what cannot be read, and hands all on to whoever listens.
+  // A verdict, and the sign behind it.
+  struct Verdict {
+    DeviceHealth health{};
+    std::string raw{};
+  };
+  // What was reported of a device last, where it is not the engine's word.
+  struct Held {
+    Verdict shown;
+    std::uint64_t first = 0, last = 0;  // the writes that its changes wait for
+  };
+
   void NoteSigns(const std::vector<probes::Sign>& signs);
-  // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
-  // Everything passes here.
+  // Counts and logs what came of it, keeps it, and sets the timer; whether there is something new
+  // to report at once. Everything passes here.
   bool Take(const probes::Evaluation& evaluation);
   bool TakeNote(const probes::SignRecord& record);
+  // Stores what the engine knows, and holds these changes until that is done; whether one of them
+  // may be reported now.
+  bool Keep(const std::vector<HealthChange>& changes);
+  // The changes of a write, whose `after` these are, may be reported.
+  void Release(std::uint64_t write, const std::vector<Verdict>& after);
   // Which devices an active check found to be well.
   void TakePassed(const std::vector<probes::Sign>& signs);
   // The device's note, for some seconds, else what an active check said of it, else `well`.
@@ -111,6 +130,8 @@ class HealthJudge final : public probes::SignSink {
   // The next look at the latest when something changes by time alone.
   void WaitForTime();
 
+  // Every device in order of name, as it may be reported.
+  std::vector<Verdict> Shown() const;
   Edges edges_;
   probes::RuleEngine engine_;
   const Callbacks callbacks_;
@@ -118,7 +139,12 @@ class HealthJudge final : public probes::SignSink {
   std::map<std::string, Note> notes_;          // by device
   std::map<std::string, HealthCause> passed_;  // likewise: what is said while it is well
   Timer timer_;
+  std::map<std::string, std::string> raws_;    // likewise: the sign of its last verdict, if any
+  std::map<std::string, Held> held_;           // likewise
+  std::uint64_t writes_ = 0;                   // asked for
+  bool keeping_ = false;                       // in Keep
 };
+  Liveness liveness_;
 
 // What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
 // what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.

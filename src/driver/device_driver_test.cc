@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
@@ -54,7 +55,9 @@ class DeviceDriverTest : public ::testing::Test {
     config_.driver.cdi_root = "/cdi";
     rules_ = std::make_unique<probes::RuleTable>(*LoadRules(node_.files, config_));
     metrics_ = std::make_unique<Metrics>();
-    state_ = std::make_unique<probes::StateFile>(node_.files, NullLog(), "/state/s.json", "boot");
+    state_ = std::make_unique<probes::StateFile>(
+        probes::StateFile::Parts{node_.loop, NullLog(), node_.files},
+        std::make_unique<FakeDiskQueue>(), "/state/s.json", "boot");
     state_->Load();
     kind == Kind::kGpu ? MakeGpus() : MakeNics();
     MakeDriver();

@@ -130,8 +130,9 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
 
   FakeLoop loop_;
   FakeFileSystem files_;
-  Metrics metrics_;
-  probes::StateFile state_{files_, NullLog(), "/s.json", "boot"};
+  std::unique_ptr<Metrics> metrics_;
+  probes::StateFile state_{
+      {loop_, NullLog(), files_}, std::make_unique<FakeDiskQueue>(), "/s.json", "boot"};
   probes::RuleTable rules_;
   probes::FakeNvml nvml_;
   std::unique_ptr<NvidiaHardware> hardware_;

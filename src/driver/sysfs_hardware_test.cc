@@ -107,7 +107,8 @@ class SysfsHardwareTest : public ::testing::Test {
   std::vector<std::string> warnings_;
   Log log_{LogLevel::kWarning, [this] { return loop_.WallNow(); },
            [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
-  probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
+  probes::StateFile state_{
+      {loop_, NullLog(), disk_}, std::make_unique<FakeDiskQueue>(), "/s.json", "boot"};
   probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
   probes::FakeSysfs files_;
   std::vector<FakeDiskQueue*> queues_;
