@@ -108,14 +108,14 @@ TEST_F(CheckedHardwareTest, ShowsWhatAnActiveCheckLeft) {
   probes::FakeResultFiles& left = *files;
   auto inner = std::make_unique<OneDevice>();
   OneDevice& device = *inner;
-  CheckedHardware hardware(Edges{loop_, NullLog(), metrics_of_other_, state_, rules_},
-                           std::move(inner),
-                           {.runner = std::make_unique<probes::FakeCommandRunner>(),
-                            .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
-                            .fetch = [this](const auto&, Duration) { return page_; },
-                            .results = std::make_unique<probes::CheckResults>(
-                                probes::CheckResults::Parts{loop_, NullLog(), metrics_of_other_},
-                                std::move(files), "/checks", "boot-1")});
+  CheckedHardware hardware(
+      Edges{loop_, NullLog(), metrics_of_other_, state_, rules_}, std::move(inner),
+      {.runner = std::make_unique<probes::FakeCommandRunner>(),
+       .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
+       .fetch = [this](const auto&, Duration) { return page_; },
+       .results = std::make_unique<probes::CheckResults>(
+           probes::CheckResults::Parts{loop_, NullLog(), metrics_of_other_}, std::move(files),
+           std::make_unique<FakeDiskQueue>(), "/checks", "boot-1")});
   ASSERT_TRUE(hardware.Devices().ok());
   const auto shown = [&] {
     std::vector<double> values;

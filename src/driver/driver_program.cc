@@ -252,6 +252,7 @@ std::unique_ptr<probes::CheckResults> Program::MakeCheckResults() {
   return std::make_unique<probes::CheckResults>(
       probes::CheckResults::Parts{inside_.loop, inside_.log, inside_.metrics},
       std::make_unique<probes::DiskResultFiles>(),
+      std::make_unique<DetachedQueue>(inside_.loop, "check-results"),
       fmt::format("{}/{}", StateDirectory(config_), kCheckResultsDirectory), boot_id_);
 }
 
@@ -305,7 +306,6 @@ Status Program::Start() {
   return OkStatus();
 }
 
-void Program::FollowRules() {
 void Program::Finish(int code) {
   {
     // Long enough for a slow disk.
@@ -318,6 +318,7 @@ void Program::Finish(int code) {
   if (hardware_->may_hang()) end_(code, "");
 }
 
+void Program::FollowRules() {
   rules_file_ = std::make_unique<RulesFile>(
       RulesFile::Parts{.loop = inside_.loop,
                        .log = inside_.log,
@@ -338,10 +339,10 @@ std::vector<sdk::CheckReport> Program::Checks() const {
 
 std::vector<std::string> Program::Troubles() const {
   std::vector<std::string> troubles = device_driver_->IdleRules();
-  if (rules_file_ != nullptr && !rules_file_->fault().empty()) {
   if (!state_->trouble().empty()) {
     troubles.push_back(fmt::format("{} is not written: {}", StatePath(config_), state_->trouble()));
   }
+  if (rules_file_ != nullptr && !rules_file_->fault().empty()) {
     troubles.insert(troubles.begin(),
                     fmt::format("{} is not taken, the last good rules stay in force: {}",
                                 config_.rules_path, rules_file_->fault()));
