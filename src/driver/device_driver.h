@@ -70,10 +70,11 @@ class HealthJudge final : public probes::SignSink {
 
   HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
 
-  // The devices there are, by name. The first call brings back what an earlier process of this boot
-  // knew. A device that is new is Unknown until something shows how it is; one that left is
-  // forgotten.
-  void SetDevices(const std::vector<std::string>& names);
+  // The devices there are, by name, and what hardware each is, as the engine has it. The first call
+  // brings back what an earlier process of this boot knew. A device that is new is Unknown until
+  // something shows how it is; one that left is forgotten.
+  void SetDevices(const std::vector<std::string>& names,
+                  const std::map<std::string, std::string>& hardware = {});
   // As the engine has it: which devices are held against one another.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device) {
@@ -101,7 +102,6 @@ class HealthJudge final : public probes::SignSink {
     Time taken{};
   };
 
-  // Counts what cannot be read, and hands all on to whoever listens.
   // A verdict, and the sign behind it.
   struct Verdict {
     DeviceHealth health{};
@@ -113,38 +113,39 @@ class HealthJudge final : public probes::SignSink {
     std::uint64_t first = 0, last = 0;  // the writes that its changes wait for
   };
 
+  // Counts what cannot be read, and hands all on to whoever listens.
   void NoteSigns(const std::vector<probes::Sign>& signs);
   // Counts and logs what came of it, keeps it, and sets the timer; whether there is something new
   // to report at once. Everything passes here.
   bool Take(const probes::Evaluation& evaluation);
-  bool TakeNote(const probes::SignRecord& record);
   // Stores what the engine knows, and holds these changes until that is done; whether one of them
   // may be reported now.
   bool Keep(const std::vector<HealthChange>& changes);
   // The changes of a write, whose `after` these are, may be reported.
   void Release(std::uint64_t write, const std::vector<Verdict>& after);
+  bool TakeNote(const probes::SignRecord& record);
   // Which devices an active check found to be well.
   void TakePassed(const std::vector<probes::Sign>& signs);
   // The device's note, for some seconds, else what an active check said of it, else `well`.
   HealthCause NoteOn(const std::string& device, HealthCause well) const;
   // The next look at the latest when something changes by time alone.
   void WaitForTime();
-
   // Every device in order of name, as it may be reported.
   std::vector<Verdict> Shown() const;
+
   Edges edges_;
   probes::RuleEngine engine_;
   const Callbacks callbacks_;
   bool restored_ = false;
   std::map<std::string, Note> notes_;          // by device
   std::map<std::string, HealthCause> passed_;  // likewise: what is said while it is well
-  Timer timer_;
   std::map<std::string, std::string> raws_;    // likewise: the sign of its last verdict, if any
   std::map<std::string, Held> held_;           // likewise
   std::uint64_t writes_ = 0;                   // asked for
   bool keeping_ = false;                       // in Keep
-};
+  Timer timer_;
   Liveness liveness_;
+};
 
 // What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
 // what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.

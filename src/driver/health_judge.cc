@@ -65,8 +65,14 @@ HealthJudge::HealthJudge(Edges edges, probes::RuleEngine::Options options, Callb
                                 "because the disk hung or failed.");
 }
 
-void HealthJudge::SetDevices(const std::vector<std::string>& names) {
+void HealthJudge::SetDevices(const std::vector<std::string>& names,
+                             const std::map<std::string, std::string>& hardware) {
   engine_.SetDevices(names, Present());
+  engine_.SetHardware(hardware);
+  const std::set<std::string, std::less<>> present(names.begin(), names.end());
+  const auto gone = [&present](const auto& entry) { return !present.contains(entry.first); };
+  std::erase_if(held_, gone);
+  std::erase_if(raws_, gone);
   // Only the first inventory: what a device showed earlier in this process is in the engine.
   if (std::exchange(restored_, true)) return;
   engine_.Restore(edges_.state.Get(kSection), Present());
@@ -212,12 +218,6 @@ void HealthJudge::WaitForTime() {
   timer_ = edges_.loop.At(when, [this] { callbacks_.look_again(); });
 }
 
-std::map<std::string, DeviceHealth> HealthJudge::Verdicts() const {
-  std::map<std::string, DeviceHealth> verdicts;
-  for (Verdict& verdict : Shown()) {
-    std::string device = verdict.health.id.device;
-    verdicts.emplace(std::move(device), std::move(verdict.health));
-  }
 std::vector<HealthJudge::Verdict> HealthJudge::Shown() const {
   std::vector<Verdict> shown;
   for (DeviceHealth& health : engine_.Snapshot()) {
@@ -229,6 +229,12 @@ std::vector<HealthJudge::Verdict> HealthJudge::Shown() const {
   return shown;
 }
 
+std::map<std::string, DeviceHealth> HealthJudge::Verdicts() const {
+  std::map<std::string, DeviceHealth> verdicts;
+  for (Verdict& verdict : Shown()) {
+    std::string device = verdict.health.id.device;
+    verdicts.emplace(std::move(device), std::move(verdict.health));
+  }
   return verdicts;
 }
 

@@ -277,6 +277,28 @@ TEST_F(NvidiaHardwareTest, InstancesOfOneGpuAreNoMajorityAmongPeers) {
   for (unsigned i = 3; i <= 5; ++i) nvml_.gpus[0].partitions.push_back(Instance(i, 0));
   nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
   nvml_.gpus[1] = {.uuid = "GPU-b", .model = "H100", .minor = 1};
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewWhileNoDriverRunsHasNothingOfTheOneBefore) {
+  const DriverConfig config;
+  rules_ = *LoadRules(files_, config);
+  SaidHealth health;
+  auto driver = Drive(config);
+  const auto look = [&] {
+    loop_.Advance(config.poll);
+    driver->Report(health);
+  };
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 62, ""}};
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "XidMicrocontrollerHalted");
+  driver.reset();
+  nvml_.gpus[0].partitions[1].uuid = "MIG-new";
+  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+  nvml_.xids = std::vector<probes::NvmlXid>{};
+  driver = Drive(config);
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], "XidMicrocontrollerHalted");
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
+}
+
   nvml_.gpus.push_back({.uuid = "GPU-c", .model = "H100", .minor = 2});
   nvml_.gpus.push_back({.uuid = "GPU-d", .model = "H100", .minor = 3});
   for (const char* other : {"GPU-b", "GPU-c", "GPU-d"}) {
