@@ -53,12 +53,11 @@ std::string HardwareOf(const Device& device) {
 }
 
 // Whether one of that name was there, and was another: a MIG instance that is made anew between two
-// looks gets the name of the one that was destroyed.
+// looks gets the name of the one that was destroyed, and a network card that of the one in its
+// place.
 bool IsAnother(const Device& device, const Inventory& before) {
   const auto old = std::ranges::find(before, device.name, &Device::name);
-  if (old == before.end()) return false;
-  const std::string uuid = TextOf(device, "uuid"), known = TextOf(*old, "uuid");
-  return !uuid.empty() && !known.empty() && uuid != known;
+  return old != before.end() && probes::MeanDifferentHardware(HardwareOf(device), HardwareOf(*old));
 }
 
 }  // namespace

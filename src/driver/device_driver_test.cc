@@ -377,15 +377,6 @@ TEST_F(DeviceDriverTest, ALinksLossIsReportedAsSoonAsTheKernelSaysSo) {
   EXPECT_EQ(Inject("eth0", "xid", "79").status().code(), Code::kUnimplemented);
 }
 
-TEST_F(DeviceDriverTest, LinkNewsThatWereLostMakeItLookAtAll) {
-  AddNic();
-  Start(Kind::kNic);
-  WriteNic("carrier", "0\n");
-  link_news_({});
-  node_.loop.RunUntilIdle();
-  EXPECT_EQ(Health("eth0").galen().code(), "LinkDown");
-}
-
 TEST_F(DeviceDriverTest, AnInterfaceThatComesLaterIsPublishedAndOthersAreKept) {
   ASSERT_TRUE(node_.files.MakeDirectories("/sys/class/net", 0755).ok());
   Start(Kind::kNic);
