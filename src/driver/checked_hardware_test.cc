@@ -34,8 +34,8 @@ class OneDevice final : public Hardware {
     return Inventory{
         {.name = "d0", .attributes = {{"resource.kubernetes.io/pciBusID", "0000:4b:00.0"}}}};
   }
-  CdiEdits EditsFor(const std::string& device) const override {
-    return {.env = {"DEVICE=" + device}};
+  DeviceEdits EditsFor(const std::string& device) const override {
+    return CdiEdits{.env = {"DEVICE=" + device}};
   }
   Status CanPrepare(const std::string&) const override {
     return refuses ? FailedPrecondition("the module is old") : OkStatus();
@@ -163,7 +163,7 @@ TEST_F(CheckedHardwareTest, ListsItsCommandsForEachDevice) {
 }
 
 TEST_F(CheckedHardwareTest, ContainersGetWhatTheHardwareGives) {
-  EXPECT_THAT(hardware_.EditsFor("d0").env, ElementsAre("DEVICE=d0"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_.EditsFor("d0")).env, ElementsAre("DEVICE=d0"));
   EXPECT_FALSE(hardware_.may_hang());
 }
 

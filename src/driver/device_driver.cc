@@ -158,8 +158,8 @@ Status DeviceDriver::TakeInventory() {
   for (const Device& device : devices) {
     names.push_back(device.name);
     if (!devices_ || !IsAnother(device, *devices_)) same.push_back(device.name);
-    hardware[device.name] = HardwareOf(device);
     models[device.name] = TextOf(device, "model");
+    hardware[device.name] = HardwareOf(device);
   }
   // Without what was found of those that had their names.
   if (same.size() < names.size()) judge_.SetDevices(same, hardware);

@@ -28,7 +28,7 @@ class CountedHardware final : public Hardware {
     return real_->Observe();
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
-  CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
+  DeviceEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
   Status CanPrepare(const std::string&) const override { return refuses; }
   Status Start(HardwareEvents& events) override { return real_->Start(events); }
 
@@ -178,7 +178,8 @@ TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
 
 TEST_F(DeviceDriverTest, AClaimOrAPluginsDeviceThatHardwareRefusesSaysWhy) {
   Start(Kind::kGpu);
-  EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")), gpus_->EditsFor("gpu-0"));
+  EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")),
+            std::get<CdiEdits>(gpus_->EditsFor("gpu-0")));
   gpus_->refuses = FailedPrecondition("the module is old");
   EXPECT_EQ(std::get<Failure>(driver_->Prepare({.devices = {{.device = "gpu-0"}}})).message,
             "the module is old");

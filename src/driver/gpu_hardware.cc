@@ -35,7 +35,7 @@ StatusOr<Inventory> GpuHardware::Devices() {
 }
 
 // Simulated GPUs have no device nodes; the variable says to a container which one it holds.
-CdiEdits GpuHardware::EditsFor(const std::string& device) const {
+DeviceEdits GpuHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   for (std::size_t i = 0; i < simulator_.devices().size(); ++i) {
     const probes::SimulatedGpu& gpu = simulator_.devices()[i];

@@ -36,8 +36,9 @@ class Hardware : public probes::Probe {
   // means that they could not be looked for, an empty list that there are none.
   virtual StatusOr<Inventory> Devices() = 0;
   // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
-  // not there.
-  virtual CdiEdits EditsFor(const std::string& device) const = 0;
+  // not there. A failure: some of it was there when CanPrepare looked, and is no more; with part of
+  // it no container may start.
+  virtual DeviceEdits EditsFor(const std::string& device) const = 0;
   // Why no claim with this device can be prepared now: a sentence for the Pod's Event, with what to
   // do. OK: nothing is known against it. May read a few files.
   virtual Status CanPrepare(const std::string&) const { return OkStatus(); }
@@ -65,7 +66,7 @@ class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
 
   // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
 
@@ -98,7 +99,7 @@ class NicHardware final : public Hardware {
       : probe_(loop, files, std::move(options)), listen_(std::move(listen)) {}
 
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
 
@@ -141,7 +142,7 @@ class NvidiaHardware final : public Hardware {
   // MIG instances these are devices, gpu-N-mig-I-C by the numbers of GPU and compute instance; they
   // come and go while the driver runs.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   // FailedPrecondition while no library that containers would get is of the module's version:
   // their programs could not use a GPU.
   // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.

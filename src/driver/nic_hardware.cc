@@ -28,7 +28,7 @@ StatusOr<Inventory> NicHardware::Devices() {
   return inventory;
 }
 
-CdiEdits NicHardware::EditsFor(const std::string& device) const {
+DeviceEdits NicHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   std::size_t index = 0;
   for (const auto& [interface, nic] : probe_.interfaces()) {

@@ -75,17 +75,19 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
       return MigNodes(minor, partition);
     };
     options.with_partitioned = health_only;
+    hardware_.reset();
+    metrics_ = std::make_unique<Metrics>();
     auto log = std::make_unique<probes::FakeKernelLog>();
     kernel_log_ = log.get();
     hardware_ = std::make_unique<NvidiaHardware>(
-        Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
+        Edges{loop_, NullLog(), *metrics_, state_, rules_}, std::move(options), nvml_,
         [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
   }
   // The driver of this hardware, which has looked once.
   std::unique_ptr<DeviceDriver> Drive(const DriverConfig& config) {
     MakeUnstarted();
     auto driver = std::make_unique<DeviceDriver>(
-        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        Edges{loop_, NullLog(), *metrics_, state_, rules_}, *hardware_,
         DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
                             .health_changed = [] {}},
         config);
@@ -123,7 +125,7 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
   void Look() { EXPECT_THAT(*hardware_->Observe(), IsEmpty()); }
   std::vector<std::string> NodesOf(const std::string& device) {
     std::vector<std::string> nodes;
-    const CdiEdits edits = hardware_->EditsFor(device);
+    const auto edits = std::get<CdiEdits>(hardware_->EditsFor(device));
     for (const auto& node : edits.device_nodes) nodes.push_back(node.path);
     return nodes;
   }
@@ -232,6 +234,14 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsGoneIsNotPreparedAndOthersAre) {
   EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
 }
 
+TEST_F(NvidiaHardwareTest, AnInstanceIsNeverGivenWithoutItsNodes) {
+  Make();
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0"), OkStatus());
+  destroyed_ = true;
+  EXPECT_EQ(std::get<Failure>(hardware_->EditsFor("gpu-0-mig-2-0")).message,
+            "the MIG instance was destroyed");
+}
+
 TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewIsNotPreparedUntilThatIsPublished) {
   Make();
   (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
@@ -267,16 +277,6 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
   EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
 }
 
-// Five instances of one slow GPU beside three others.
-TEST_F(NvidiaHardwareTest, InstancesOfOneGpuAreNoMajorityAmongPeers) {
-  rules_ = *probes::ParseRules(
-      "signs: [{name: power, kind: reading}]\n"
-      "rules: [{id: slow, sign: power, when: '< 80 % of peers', state: Degraded, share: 0.5,\n"
-      "  code: Slow, owner: Hardware, sentence: slow}]\n",
-      "r.yaml");
-  for (unsigned i = 3; i <= 5; ++i) nvml_.gpus[0].partitions.push_back(Instance(i, 0));
-  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
-  nvml_.gpus[1] = {.uuid = "GPU-b", .model = "H100", .minor = 1};
 TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewWhileNoDriverRunsHasNothingOfTheOneBefore) {
   const DriverConfig config;
   rules_ = *LoadRules(files_, config);
@@ -299,6 +299,16 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewWhileNoDriverRunsHasNothingOf
   EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
 }
 
+// Five instances of one slow GPU beside three others.
+TEST_F(NvidiaHardwareTest, InstancesOfOneGpuAreNoMajorityAmongPeers) {
+  rules_ = *probes::ParseRules(
+      "signs: [{name: power, kind: reading}]\n"
+      "rules: [{id: slow, sign: power, when: '< 80 % of peers', state: Degraded, share: 0.5,\n"
+      "  code: Slow, owner: Hardware, sentence: slow}]\n",
+      "r.yaml");
+  for (unsigned i = 3; i <= 5; ++i) nvml_.gpus[0].partitions.push_back(Instance(i, 0));
+  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+  nvml_.gpus[1] = {.uuid = "GPU-b", .model = "H100", .minor = 1};
   nvml_.gpus.push_back({.uuid = "GPU-c", .model = "H100", .minor = 2});
   nvml_.gpus.push_back({.uuid = "GPU-d", .model = "H100", .minor = 3});
   for (const char* other : {"GPU-b", "GPU-c", "GPU-d"}) {

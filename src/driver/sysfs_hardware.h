@@ -73,7 +73,7 @@ class SysfsHardware final : public Hardware {
   // is returned. Later ones give what a thread found meanwhile. A search that fails then is logged
   // and counted (galen_sysfs_failed_searches_total), and the devices that are known are read on.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;
 

@@ -136,7 +136,8 @@ TEST_F(SysfsHardwareTest, OffersPciDevicesWithWhatTheSchedulerCanMatch) {
   EXPECT_EQ(attributes.at("resource.kubernetes.io/pcieRoot"), Attribute("pci0000:4a"));
   EXPECT_EQ(attributes.at("resource.kubernetes.io/numaNode"), Attribute(std::int64_t{1}));
   EXPECT_EQ(attributes.at("model"), Attribute("10de:2330"));
-  EXPECT_THAT(hardware_->EditsFor("0000-4b-00-0").env, ElementsAre("PCI_0=0000:4b:00.0"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_->EditsFor("0000-4b-00-0")).env,
+              ElementsAre("PCI_0=0000:4b:00.0"));
 }
 
 TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
@@ -145,7 +146,8 @@ TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
   files_.files["/sys/devices/system/edac/mc/mc_file"] = "";
   Make(PatternFinder(files_, "/sys", {"devices/system/edac/mc/mc*"}));
   EXPECT_THAT(Names(), ElementsAre("mc0", "mc1"));
-  EXPECT_THAT(hardware_->EditsFor("mc1").env, ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_->EditsFor("mc1")).env,
+              ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
 }
 
 TEST_F(SysfsHardwareTest, AFileThatNoDeviceHasIsSaidOfTheOperatorsTable) {
