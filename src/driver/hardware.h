@@ -147,7 +147,7 @@ class NvidiaHardware final : public Hardware {
   // their programs could not use a GPU.
   // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.
   // Nor one of a MIG instance that the kernel module does not have any more, or that has another
-  // UUID than Devices() said last.
+  // UUID than Devices() said last; which one a claim was allocated for nobody knows here.
   Status CanPrepare(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;

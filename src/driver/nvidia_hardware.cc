@@ -154,7 +154,9 @@ Status NvidiaHardware::CanPrepare(const std::string& device) const {
     return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
   }
   if (found.partition == nullptr) return CanPrepareWhole(device);
-  // Whoever was given it was given the one that its slice names.
+  // Made anew since the slice was published: whoever reads the slice is promised another one. A
+  // claim that was allocated by an earlier slice is not recognized: Kubernetes allocates by name,
+  // and gives no UUID with it.
   if (const auto shown = shown_uuids_.find(device);
       shown != shown_uuids_.end() && shown->second != found.partition->uuid) {
     return FailedPrecondition("{} was destroyed and made anew: it was {} and is {}", device,
