@@ -91,6 +91,7 @@ StatusOr<Inventory> CheckedHardware::Devices() {
 Status CheckedHardware::Start(HardwareEvents& events) {
   commands_.Start(events.signs);
   exporters_.Start(events.signs);
+  if (results_) results_->Start(events.look_again);
   return hardware_->Start(events);
 }
 

@@ -39,7 +39,7 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
   CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts);
 
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override {
+  DeviceEdits EditsFor(const std::string& device) const override {
     return hardware_->EditsFor(device);
   }
   Status CanPrepare(const std::string& device) const override {

@@ -34,8 +34,8 @@ class OneDevice final : public Hardware {
     return Inventory{
         {.name = "d0", .attributes = {{"resource.kubernetes.io/pciBusID", "0000:4b:00.0"}}}};
   }
-  CdiEdits EditsFor(const std::string& device) const override {
-    return {.env = {"DEVICE=" + device}};
+  DeviceEdits EditsFor(const std::string& device) const override {
+    return CdiEdits{.env = {"DEVICE=" + device}};
   }
   Status CanPrepare(const std::string&) const override {
     return refuses ? FailedPrecondition("the module is old") : OkStatus();
@@ -68,7 +68,8 @@ class CheckedHardwareTest : public ::testing::Test {
   FakeLoop loop_;
   Metrics metrics_, metrics_of_other_;
   FakeFileSystem disk_;
-  probes::StateFile state_{disk_, NullLog(), "/state/probes.json", "boot-1"};
+  probes::StateFile state_{
+      {loop_, NullLog(), disk_}, std::make_unique<FakeDiskQueue>(), "/state/probes.json", "boot-1"};
   const probes::RuleTable rules_ = *probes::ParseRules(kCheckedRules, "r");
   StatusOr<std::string> page_ = std::string();
   CheckedSink sink_;
@@ -107,14 +108,14 @@ TEST_F(CheckedHardwareTest, ShowsWhatAnActiveCheckLeft) {
   probes::FakeResultFiles& left = *files;
   auto inner = std::make_unique<OneDevice>();
   OneDevice& device = *inner;
-  CheckedHardware hardware(Edges{loop_, NullLog(), metrics_of_other_, state_, rules_},
-                           std::move(inner),
-                           {.runner = std::make_unique<probes::FakeCommandRunner>(),
-                            .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
-                            .fetch = [this](const auto&, Duration) { return page_; },
-                            .results = std::make_unique<probes::CheckResults>(
-                                probes::CheckResults::Parts{loop_, NullLog(), metrics_of_other_},
-                                std::move(files), "/checks", "boot-1")});
+  CheckedHardware hardware(
+      Edges{loop_, NullLog(), metrics_of_other_, state_, rules_}, std::move(inner),
+      {.runner = std::make_unique<probes::FakeCommandRunner>(),
+       .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
+       .fetch = [this](const auto&, Duration) { return page_; },
+       .results = std::make_unique<probes::CheckResults>(
+           probes::CheckResults::Parts{loop_, NullLog(), metrics_of_other_}, std::move(files),
+           std::make_unique<FakeDiskQueue>(), "/checks", "boot-1")});
   ASSERT_TRUE(hardware.Devices().ok());
   const auto shown = [&] {
     std::vector<double> values;
@@ -162,7 +163,7 @@ TEST_F(CheckedHardwareTest, ListsItsCommandsForEachDevice) {
 }
 
 TEST_F(CheckedHardwareTest, ContainersGetWhatTheHardwareGives) {
-  EXPECT_THAT(hardware_.EditsFor("d0").env, ElementsAre("DEVICE=d0"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_.EditsFor("d0")).env, ElementsAre("DEVICE=d0"));
   EXPECT_FALSE(hardware_.may_hang());
 }
 

@@ -1,5 +1,7 @@
 #include "driver/device_driver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -40,13 +42,22 @@ std::map<std::string, std::string> WholesOf(const Inventory& devices) {
   return wholes;
 }
 
-// Whether `before` had another device of that name: a MIG instance that is made anew between two
-// looks gets the name of the one that was destroyed.
+// Which piece of hardware it is, by the first of these that it has: "uuid=GPU-1". The name stays
+// with the place. "" when nothing says it.
+std::string HardwareOf(const Device& device) {
+  for (const auto* attribute : {"uuid", "serial", "mac", "resource.kubernetes.io/pciBusID"}) {
+    const std::string text = TextOf(device, attribute);
+    if (!text.empty()) return fmt::format("{}={}", attribute, text);
+  }
+  return "";
+}
+
+// Whether one of that name was there, and was another: a MIG instance that is made anew between two
+// looks gets the name of the one that was destroyed, and a network card that of the one in its
+// place.
 bool IsAnother(const Device& device, const Inventory& before) {
   const auto old = std::ranges::find(before, device.name, &Device::name);
-  if (old == before.end()) return false;
-  const std::string uuid = TextOf(device, "uuid"), known = TextOf(*old, "uuid");
-  return !uuid.empty() && !known.empty() && uuid != known;
+  return old != before.end() && probes::MeanDifferentHardware(HardwareOf(device), HardwareOf(*old));
 }
 
 }  // namespace
@@ -88,10 +99,9 @@ Status DeviceDriver::Start() {
 Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
   std::map<std::string, CdiEdits> edits;
   for (const DeviceClaim::Held& held : claim.devices) {
-    if (const Status status = hardware_.CanPrepare(held.device); !status.ok()) {
-      return Failure{status.message()};
-    }
-    edits[held.device] = hardware_.EditsFor(held.device);
+    DeviceEdits of_device = EditsFor(held.device);
+    if (auto* failure = std::get_if<Failure>(&of_device)) return *std::move(failure);
+    edits[held.device] = std::get<CdiEdits>(std::move(of_device));
   }
   return edits;
 }
@@ -144,15 +154,16 @@ Status DeviceDriver::TakeInventory() {
   // Checked as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
   std::vector<std::string> names, same;
-  std::map<std::string, std::string> models;
+  std::map<std::string, std::string> models, hardware;
   for (const Device& device : devices) {
     names.push_back(device.name);
     if (!devices_ || !IsAnother(device, *devices_)) same.push_back(device.name);
     models[device.name] = TextOf(device, "model");
+    hardware[device.name] = HardwareOf(device);
   }
-  // Findings of earlier devices with the same names are dropped first.
-  if (same.size() < names.size()) judge_.SetDevices(same);
-  judge_.SetDevices(names);
+  // Without what was found of those that had their names.
+  if (same.size() < names.size()) judge_.SetDevices(same, hardware);
+  judge_.SetDevices(names, hardware);
   judge_.SetModels(models, WholesOf(devices));
   if (watch_) watch_->SetDevices(devices);
   devices_ = std::move(devices);

@@ -2,6 +2,7 @@
 // SDK.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/liveness.h"
 #include "driver/driver_config.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
@@ -53,13 +55,14 @@ Inventory OfferedWith(const OfferPolicy& policy, Inventory devices,
                       const std::map<std::string, DeviceHealth>& verdicts);
 
 // Between what the hardware shows and what the driver reports: keeps the rule engine, its state
-// file and the timer for changes by time alone (a debounce that ends). Signs come in by OnSigns and
-// Observe; the verdicts go out by Report. Belongs to its loop.
+// file and the timer for what changes by time alone (a debounce that ends). Signs come in by
+// OnSigns and Observe; the verdicts go out by Report, once the state file has them, or has asked
+// for more patience than there is (StateFile::kDiskPatience). Belongs to its loop.
 class HealthJudge final : public probes::SignSink {
  public:
   // Calls to the judge's owner.
   struct Callbacks {
-    // A sign changed a verdict, so Report has something new. May be called from inside OnSigns.
+    // A verdict is another by now: Report is news. May be called from inside OnSigns.
     std::function<void()> on_verdict;
     // A verdict may change now by time alone, which a fresh look decides.
     std::function<void()> look_again;
@@ -69,10 +72,12 @@ class HealthJudge final : public probes::SignSink {
 
   HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
 
-  // Sets the devices, by name. The first call restores what an earlier process of this boot knew. A
-  // new device is Unknown until a sign shows its health; one that left is forgotten.
-  void SetDevices(const std::vector<std::string>& names);
-  // As in the engine: devices of one model are compared with one another.
+  // The devices there are, by name, and what hardware each is, as the engine has it. The first call
+  // brings back what an earlier process of this boot knew. A device that is new is Unknown until
+  // something shows how it is; one that left is forgotten.
+  void SetDevices(const std::vector<std::string>& names,
+                  const std::map<std::string, std::string>& hardware = {});
+  // As the engine has it: which devices are held against one another.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device) {
     engine_.SetModels(model_of_device, whole_of_device);
@@ -101,11 +106,27 @@ class HealthJudge final : public probes::SignSink {
     Time taken{};
   };
 
-  // Counts signs that cannot be read, and passes all signs to on_signs.
+  // A verdict, and the sign behind it.
+  struct Verdict {
+    DeviceHealth health{};
+    std::string raw{};
+  };
+  // What was reported of a device last, where it is not the engine's word.
+  struct Held {
+    Verdict shown;
+    std::uint64_t first = 0, last = 0;  // the writes that its changes wait for
+  };
+
+  // Counts what cannot be read, and hands all on to whoever listens.
   void NoteSigns(const std::vector<probes::Sign>& signs);
-  // Takes every evaluation: counts and logs it, stores the state, and sets the timer. Returns
-  // whether a device has a new note.
+  // Counts and logs what came of it, keeps it, and sets the timer; whether there is something new
+  // to report at once. Everything passes here.
   bool Take(const probes::Evaluation& evaluation);
+  // Stores what the engine knows, and holds these changes until that is done; whether one of them
+  // may be reported now.
+  bool Keep(const std::vector<HealthChange>& changes);
+  // The changes of a write, whose `after` these are, may be reported.
+  void Release(std::uint64_t write, const std::vector<Verdict>& after);
   bool TakeNote(const probes::SignRecord& record);
   // Records which devices passed an active check.
   void TakePassed(const std::vector<probes::Sign>& signs);
@@ -113,14 +134,21 @@ class HealthJudge final : public probes::SignSink {
   HealthCause NoteOn(const std::string& device, HealthCause well) const;
   // Sets the timer for the next change by time alone.
   void WaitForTime();
+  // Every device in order of name, as it may be reported.
+  std::vector<Verdict> Shown() const;
 
   Edges edges_;
   probes::RuleEngine engine_;
   const Callbacks callbacks_;
   bool restored_ = false;
   std::map<std::string, Note> notes_;          // by device
-  std::map<std::string, HealthCause> passed_;  // by device: the note while it is Healthy
+  std::map<std::string, HealthCause> passed_;  // likewise: what is said while it is well
+  std::map<std::string, std::string> raws_;    // likewise: the sign of its last verdict, if any
+  std::map<std::string, Held> held_;           // likewise
+  std::uint64_t writes_ = 0;                   // asked for
+  bool keeping_ = false;                       // in Keep
   Timer timer_;
+  Liveness liveness_;
 };
 
 // Gives the SDK a driver of any hardware: its inventory, the health of its devices, and the edits

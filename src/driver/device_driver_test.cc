@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
@@ -27,7 +28,7 @@ class CountedHardware final : public Hardware {
     return real_->Observe();
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
-  CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
+  DeviceEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
   Status CanPrepare(const std::string&) const override { return refuses; }
   Status Start(HardwareEvents& events) override { return real_->Start(events); }
 
@@ -54,7 +55,9 @@ class DeviceDriverTest : public ::testing::Test {
     config_.driver.cdi_root = "/cdi";
     rules_ = std::make_unique<probes::RuleTable>(*LoadRules(node_.files, config_));
     metrics_ = std::make_unique<Metrics>();
-    state_ = std::make_unique<probes::StateFile>(node_.files, NullLog(), "/state/s.json", "boot");
+    state_ = std::make_unique<probes::StateFile>(
+        probes::StateFile::Parts{node_.loop, NullLog(), node_.files},
+        std::make_unique<FakeDiskQueue>(), "/state/s.json", "boot");
     state_->Load();
     kind == Kind::kGpu ? MakeGpus() : MakeNics();
     MakeDriver();
@@ -175,7 +178,8 @@ TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
 
 TEST_F(DeviceDriverTest, AClaimOrAPluginsDeviceThatHardwareRefusesSaysWhy) {
   Start(Kind::kGpu);
-  EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")), gpus_->EditsFor("gpu-0"));
+  EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")),
+            std::get<CdiEdits>(gpus_->EditsFor("gpu-0")));
   gpus_->refuses = FailedPrecondition("the module is old");
   EXPECT_EQ(std::get<Failure>(driver_->Prepare({.devices = {{.device = "gpu-0"}}})).message,
             "the module is old");
@@ -372,15 +376,6 @@ TEST_F(DeviceDriverTest, ALinksLossIsReportedAsSoonAsTheKernelSaysSo) {
   node_.loop.RunUntilIdle();
   EXPECT_EQ(Health("eth0").health(), v1::HEALTHY);
   EXPECT_EQ(Inject("eth0", "xid", "79").status().code(), Code::kUnimplemented);
-}
-
-TEST_F(DeviceDriverTest, LinkNewsThatWereLostMakeItLookAtAll) {
-  AddNic();
-  Start(Kind::kNic);
-  WriteNic("carrier", "0\n");
-  link_news_({});
-  node_.loop.RunUntilIdle();
-  EXPECT_EQ(Health("eth0").galen().code(), "LinkDown");
 }
 
 TEST_F(DeviceDriverTest, AnInterfaceThatComesLaterIsPublishedAndOthersAreKept) {

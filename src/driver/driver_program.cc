@@ -54,8 +54,8 @@ class Program final : private sdk::CheckSource {
   // Checks everything that can be wrong before anything is started.
   Status Prepare();
   Status Start();
-  // Whether waiting for its end could take for ever.
-  bool may_hang() const { return hardware_->may_hang(); }
+  // At the end: keeps what is known, and ends the process where that or its own end would hang.
+  void Finish(int code);
 
  private:
   // Loads what an earlier process of this boot knew. A file of another boot is ignored.
@@ -78,13 +78,11 @@ class Program final : private sdk::CheckSource {
                                       std::unique_ptr<probes::KernelLogSource> kernel_log);
   // Null when the kernel log is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
-  Status Listen(NicHardware::LinkNews news);
-  // Rereads the rules file whenever it changes.
+  // The rules that the configuration names are read anew when their file changes.
   void FollowRules();
   // The checks for `galen get checks`.
   std::vector<sdk::CheckReport> Checks() const override;
   std::vector<std::string> Troubles() const override;
-  Status ListenForDevices(probes::OnUevents news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
   Driver& driver_;
@@ -106,23 +104,13 @@ class Program final : private sdk::CheckSource {
 };
 
 Status Program::PrepareState() {
-  ASSIGN_OR_RETURN(std::string boot_id, ReadBootId(files_));
+  ASSIGN_OR_RETURN(boot_id_, ReadBootId(files_));
   RETURN_IF_ERROR(files_.MakeDirectories(StateDirectory(config_), 0755));
-  boot_id_ = boot_id;
-  state_ = std::make_unique<probes::StateFile>(files_, inside_.log, StatePath(config_),
-                                               std::move(boot_id));
+  ASSIGN_OR_RETURN(auto disk, DiskThread::Start(inside_.loop, "state"));
+  state_ = std::make_unique<probes::StateFile>(
+      probes::StateFile::Parts{inside_.loop, inside_.log, files_}, std::move(disk),
+      StatePath(config_), boot_id_);
   state_->Load();
-  return OkStatus();
-}
-
-Status Program::Listen(NicHardware::LinkNews news) {
-  ASSIGN_OR_RETURN(
-      links_, probes::LinkWatch::Start(inside_.loop, config_.network_namespace, std::move(news)));
-  return OkStatus();
-}
-
-Status Program::ListenForDevices(probes::OnUevents news) {
-  ASSIGN_OR_RETURN(uevents_, probes::UeventWatch::Start(inside_.loop, std::move(news)));
   return OkStatus();
 }
 
@@ -131,7 +119,11 @@ void Program::PrepareNics() {
       inside_.loop, files_,
       probes::NetworkProbe::Options{.sysfs_root = config_.sysfs_root,
                                     .patterns = config_.interfaces},
-      [this](NicHardware::LinkNews news) { return Listen(std::move(news)); });
+      [this](NicHardware::LinkNews news) -> Status {
+        ASSIGN_OR_RETURN(links_, probes::LinkWatch::Start(inside_.loop, config_.network_namespace,
+                                                          std::move(news)));
+        return OkStatus();
+      });
 }
 
 StatusOr<std::unique_ptr<probes::KernelLogSource>> Program::OpenKernelLog() {
@@ -195,10 +187,13 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
                                              std::unique_ptr<probes::KernelLogSource> kernel_log) {
   return std::make_unique<SysfsHardware>(
       TheEdges(), probes::kRealSysfs,
-      SysfsHardware::Options{
-          .sysfs_root = config_.sysfs_root,
-          .find = std::move(find),
-          .listen = [this](probes::OnUevents news) { return ListenForDevices(std::move(news)); }},
+      SysfsHardware::Options{.sysfs_root = config_.sysfs_root,
+                             .find = std::move(find),
+                             .listen = [this](probes::OnUevents news) -> Status {
+                               ASSIGN_OR_RETURN(uevents_, probes::UeventWatch::Start(
+                                                              inside_.loop, std::move(news)));
+                               return OkStatus();
+                             }},
       [this] { return std::make_unique<DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
 }
@@ -257,6 +252,7 @@ std::unique_ptr<probes::CheckResults> Program::MakeCheckResults() {
   return std::make_unique<probes::CheckResults>(
       probes::CheckResults::Parts{inside_.loop, inside_.log, inside_.metrics},
       std::make_unique<probes::DiskResultFiles>(),
+      std::make_unique<DetachedQueue>(inside_.loop, "check-results"),
       fmt::format("{}/{}", StateDirectory(config_), kCheckResultsDirectory), boot_id_);
 }
 
@@ -310,6 +306,18 @@ Status Program::Start() {
   return OkStatus();
 }
 
+void Program::Finish(int code) {
+  {
+    // Long enough for a slow disk.
+    const StartDeadline deadline(std::chrono::seconds(1), [end = end_] {
+      end(kExitFailed, "the disk hangs: what was found last is not kept");
+    });
+    state_->Finish();
+  }
+  // A thread in a call that hangs can neither be ended nor waited for.
+  if (hardware_->may_hang()) end_(code, "");
+}
+
 void Program::FollowRules() {
   rules_file_ = std::make_unique<RulesFile>(
       RulesFile::Parts{.loop = inside_.loop,
@@ -331,6 +339,9 @@ std::vector<sdk::CheckReport> Program::Checks() const {
 
 std::vector<std::string> Program::Troubles() const {
   std::vector<std::string> troubles = device_driver_->IdleRules();
+  if (!state_->trouble().empty()) {
+    troubles.push_back(fmt::format("{} is not written: {}", StatePath(config_), state_->trouble()));
+  }
   if (rules_file_ != nullptr && !rules_file_->fault().empty()) {
     troubles.insert(troubles.begin(),
                     fmt::format("{} is not taken, the last good rules stay in force: {}",
@@ -380,10 +391,9 @@ int RunDriver(DriverConfig config, const EndProcess& end) {
     const bool usage = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
     return Fail(status, usage ? kExitUsage : kExitFailed);
   }
-  if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
-  const int code = driver.Run();
-  // A thread that hangs in a call can neither be ended nor waited for.
-  if (program.may_hang()) end(code, "");
+  const Status started = program.Start();
+  const int code = started.ok() ? driver.Run() : Fail(started, kExitFailed);
+  program.Finish(code);
   return code;
 }
 

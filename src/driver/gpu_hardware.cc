@@ -34,8 +34,8 @@ StatusOr<Inventory> GpuHardware::Devices() {
   return inventory;
 }
 
-// Simulated GPUs have no device nodes; the variable shows a container which one it holds.
-CdiEdits GpuHardware::EditsFor(const std::string& device) const {
+// Simulated GPUs have no device nodes; the variable says to a container which one it holds.
+DeviceEdits GpuHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   for (std::size_t i = 0; i < simulator_.devices().size(); ++i) {
     const probes::SimulatedGpu& gpu = simulator_.devices()[i];

@@ -35,9 +35,10 @@ class Hardware : public probes::Probe {
   // The devices there are now. May block for a moment to read files; an error means that devices
   // could not be listed, an empty list that there are none.
   virtual StatusOr<Inventory> Devices() = 0;
-  // The edits for a container that uses `device`: environment, device nodes. Empty for an unknown
-  // device.
-  virtual CdiEdits EditsFor(const std::string& device) const = 0;
+  // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
+  // not there. A failure: some of it was there when CanPrepare looked, and is no more; with part of
+  // it no container may start.
+  virtual DeviceEdits EditsFor(const std::string& device) const = 0;
   // Why no claim with this device can be prepared now: a sentence for the Pod's Event, with what to
   // do. OK: nothing known prevents it. May read a few files.
   virtual Status CanPrepare(const std::string&) const { return OkStatus(); }
@@ -67,7 +68,7 @@ class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
 
   // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
 
@@ -100,7 +101,7 @@ class NicHardware final : public Hardware {
       : probe_(loop, files, std::move(options)), listen_(std::move(listen)) {}
 
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
 
@@ -145,11 +146,12 @@ class NvidiaHardware final : public Hardware {
   // replaced by these, gpu-N-mig-I-C by the numbers of GPU and compute instance; they come and go
   // while the driver runs.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
-  // FailedPrecondition in three cases: no library that containers would get has the module's
-  // version, so that their programs could not use a GPU; the device is a GPU that is cut into MIG
-  // instances, or may be; or it is a MIG instance that the kernel module no longer has, or that has
-  // another UUID than in the last Devices().
+  DeviceEdits EditsFor(const std::string& device) const override;
+  // FailedPrecondition while no library that containers would get is of the module's version:
+  // their programs could not use a GPU.
+  // Nor one of a GPU that is cut into MIG instances, or of which nothing has said that it is not.
+  // Nor one of a MIG instance that the kernel module does not have any more, or that has another
+  // UUID than Devices() said last; which one a claim was allocated for nobody knows here.
   Status CanPrepare(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;

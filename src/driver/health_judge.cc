@@ -1,5 +1,6 @@
-// Tested by device_driver_test.cc; what active checks say, by tests/e2e/device_check_test.cc.
+// Tested by device_driver_test.cc too; what active checks say, by tests/e2e/device_check_test.cc.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "driver/device_driver.h"
@@ -15,6 +16,8 @@ constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
 // A fault may have echoes (XID 31, then 45), and the first one says more: others within this time
 // do not replace it.
 constexpr Duration kNoted = std::chrono::seconds(5);
+// As the agent's, of what Pods show.
+constexpr std::string_view kPublishedLate = "galen_published_before_kept_total";
 
 // The public SDK has types of its own, so that drivers include none of ours.
 HealthCause::Owner OwnerOf(FaultOwner owner) {
@@ -57,11 +60,20 @@ HealthJudge::HealthJudge(Edges edges, probes::RuleEngine::Options options, Callb
                                 "Signs that could not be read, by sign; \"all\" is a whole look.");
   edges_.metrics.DeclareCounter("galen_driver_findings_total",
                                 "Devices that went into a state, by state and code.");
+  edges_.metrics.DeclareCounter(kPublishedLate,
+                                "Changes that were reported before the state file had them, "
+                                "because the disk hung or failed.");
 }
 
-void HealthJudge::SetDevices(const std::vector<std::string>& names) {
+void HealthJudge::SetDevices(const std::vector<std::string>& names,
+                             const std::map<std::string, std::string>& hardware) {
   engine_.SetDevices(names, Present());
-  // Only for the first inventory: the engine knows what devices showed later in this process.
+  engine_.SetHardware(hardware);
+  const std::set<std::string, std::less<>> present(names.begin(), names.end());
+  const auto gone = [&present](const auto& entry) { return !present.contains(entry.first); };
+  std::erase_if(held_, gone);
+  std::erase_if(raws_, gone);
+  // Only the first inventory: what a device showed earlier in this process is in the engine.
   if (std::exchange(restored_, true)) return;
   engine_.Restore(edges_.state.Get(kSection), Present());
   // No signs, but time has passed since the state was written: debounces may have ended.
@@ -69,8 +81,7 @@ void HealthJudge::SetDevices(const std::vector<std::string>& names) {
 }
 
 void HealthJudge::SetRules(const probes::RuleTable& rules) {
-  const probes::Evaluation evaluation = engine_.SetTable(rules, Present());
-  if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
+  if (Take(engine_.SetTable(rules, Present()))) callbacks_.on_verdict();
 }
 
 void HealthJudge::NoteSigns(const std::vector<probes::Sign>& signs) {
@@ -93,8 +104,7 @@ void HealthJudge::TakePassed(const std::vector<probes::Sign>& signs) {
 
 void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
   NoteSigns(signs);
-  const probes::Evaluation evaluation = engine_.Evaluate(signs, Present());
-  if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
+  if (Take(engine_.Evaluate(signs, Present()))) callbacks_.on_verdict();
 }
 
 void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
@@ -127,11 +137,51 @@ bool HealthJudge::Take(const probes::Evaluation& evaluation) {
                                        {"to", ToString(change.after.state)},
                                        {"cause", change.after.cause.message}});
   }
-  // Stored before it is published, so that a crash never forgets what was published.
-  edges_.state.Set(kSection, engine_.Save());
-  static_cast<void>(edges_.state.Flush().ok());  // a full disk is logged there
+  const bool released = Keep(evaluation.changes);
   WaitForTime();
-  return noted;
+  return noted || released;
+}
+
+// Stored before it is published, so that a crash never forgets what was published; but a disk that
+// hangs or fails delays nobody for longer: the record may be lost, what is published is true.
+bool HealthJudge::Keep(const std::vector<HealthChange>& changes) {
+  edges_.state.Set(kSection, engine_.Save());
+  if (changes.empty()) {
+    edges_.state.Flush();
+    return false;
+  }
+  const std::uint64_t write = ++writes_;
+  std::vector<Verdict> after;
+  for (const HealthChange& change : changes) {
+    const std::string& device = change.after.id.device;
+    after.push_back({change.after, engine_.RawSign(device)});
+    const std::string before = std::exchange(raws_[device], after.back().raw);
+    // The first word on a device waits for nothing: a process that ends now looks again.
+    if (change.before.cause.code == probes::cause_code::kNotProbed) continue;
+    held_.try_emplace(device, Held{{change.before, before}, write}).first->second.last = write;
+  }
+  keeping_ = true;
+  edges_.state.Flush(
+      [this, write, after = std::move(after), watch = Liveness::Watch(liveness_)](bool on_disk) {
+        if (!watch.alive()) return;
+        if (!on_disk) edges_.metrics.Add(kPublishedLate, {}, static_cast<double>(after.size()));
+        Release(write, after);
+        if (!keeping_) callbacks_.on_verdict();
+      });
+  keeping_ = false;
+  return std::ranges::any_of(changes, [this](const HealthChange& change) {
+    return !held_.contains(change.after.id.device);
+  });
+}
+
+void HealthJudge::Release(std::uint64_t write, const std::vector<Verdict>& after) {
+  for (const Verdict& verdict : after) {
+    const auto held = held_.find(verdict.health.id.device);
+    // Of a device that was forgotten since.
+    if (held == held_.end() || write < held->second.first) continue;
+    held->second.shown = verdict;
+    if (write == held->second.last) held_.erase(held);
+  }
 }
 
 bool HealthJudge::TakeNote(const probes::SignRecord& record) {
@@ -168,19 +218,30 @@ void HealthJudge::WaitForTime() {
   timer_ = edges_.loop.At(when, [this] { callbacks_.look_again(); });
 }
 
+std::vector<HealthJudge::Verdict> HealthJudge::Shown() const {
+  std::vector<Verdict> shown;
+  for (DeviceHealth& health : engine_.Snapshot()) {
+    const auto held = held_.find(health.id.device);
+    std::string raw = held == held_.end() ? engine_.RawSign(health.id.device) : "";
+    shown.push_back(held == held_.end() ? Verdict{std::move(health), std::move(raw)}
+                                        : held->second.shown);
+  }
+  return shown;
+}
+
 std::map<std::string, DeviceHealth> HealthJudge::Verdicts() const {
   std::map<std::string, DeviceHealth> verdicts;
-  for (DeviceHealth& health : engine_.Snapshot()) {
-    std::string device = health.id.device;
-    verdicts.emplace(std::move(device), std::move(health));
+  for (Verdict& verdict : Shown()) {
+    std::string device = verdict.health.id.device;
+    verdicts.emplace(std::move(device), std::move(verdict.health));
   }
   return verdicts;
 }
 
 void HealthJudge::Report(HealthWriter& writer) const {
-  for (const DeviceHealth& health : engine_.Snapshot()) {
+  for (const auto& [health, raw] : Shown()) {
     const std::string& device = health.id.device;
-    HealthCause cause = CauseOf(health, engine_.RawSign(device));
+    HealthCause cause = CauseOf(health, raw);
     switch (health.state) {
       case HealthState::kHealthy:
         writer.Healthy(device, NoteOn(device, std::move(cause)));

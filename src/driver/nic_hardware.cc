@@ -1,5 +1,6 @@
-// Tested by device_driver_test.cc.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "driver/hardware.h"
 
@@ -27,7 +28,7 @@ StatusOr<Inventory> NicHardware::Devices() {
   return inventory;
 }
 
-CdiEdits NicHardware::EditsFor(const std::string& device) const {
+DeviceEdits NicHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   std::size_t index = 0;
   for (const auto& [interface, nic] : probe_.interfaces()) {
@@ -43,10 +44,11 @@ Status NicHardware::Start(HardwareEvents& events) {
 }
 
 void NicHardware::OnLinkNews(HardwareEvents& events, const std::vector<std::string>& names) {
-  bool strangers = names.empty();
-  for (const std::string& name : names)
-    strangers = strangers || !probe_.interfaces().contains(name);
-  // An interface that is not known yet may match the driver's patterns.
+  // An interface that is not known yet may match the driver's patterns, and one that is back may be
+  // another card.
+  const bool strangers = names.empty() || std::ranges::any_of(names, [this](const auto& name) {
+                           return !probe_.interfaces().contains(name) || probe_.IsAbsent(name);
+                         });
   if (strangers) events.look_again();
   // At once and for these only: a link failure must not wait for the next look.
   std::vector<probes::Sign> signs = probe_.ObserveSome(names);

@@ -122,7 +122,7 @@ NvidiaHardware::Found NvidiaHardware::Find(const std::string& device) const {
   return {};
 }
 
-CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
+DeviceEdits NvidiaHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   const Found found = Find(device);
   if (found.gpu == nullptr) return edits;
@@ -136,9 +136,10 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
   if (found.gpu->minor) add(fmt::format("nvidia{}", *found.gpu->minor));
   for (const std::string& node : files.control_nodes) add(node);
   if (found.partition != nullptr && found.gpu->minor) {
-    // CanPrepare has already refused the claim if there are none.
+    // Destroyed since CanPrepare looked: with the GPU's node alone it could not compute.
     const auto nodes = options_.find_mig_nodes(*found.gpu->minor, *found.partition);
-    for (std::size_t i = 0; nodes.ok() && i < nodes->size(); ++i) add((*nodes)[i]);
+    if (!nodes.ok()) return Failure{nodes.status().message()};
+    for (const std::string& node : *nodes) add(node);
   }
   edits.mounts = files.libraries;
   return edits;
@@ -153,7 +154,9 @@ Status NvidiaHardware::CanPrepare(const std::string& device) const {
     return FailedPrecondition("{} is no MIG instance any more: it was destroyed", device);
   }
   if (found.partition == nullptr) return CanPrepareWhole(device);
-  // The instance must still be the one that its slice named.
+  // Made anew since the slice was published: whoever reads the slice is promised another one. A
+  // claim that was allocated by an earlier slice is not recognized: Kubernetes allocates by name,
+  // and gives no UUID with it.
   if (const auto shown = shown_uuids_.find(device);
       shown != shown_uuids_.end() && shown->second != found.partition->uuid) {
     return FailedPrecondition("{} was destroyed and made anew: it was {} and is {}", device,

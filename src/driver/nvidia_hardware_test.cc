@@ -75,17 +75,19 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
       return MigNodes(minor, partition);
     };
     options.with_partitioned = health_only;
+    hardware_.reset();
+    metrics_ = std::make_unique<Metrics>();
     auto log = std::make_unique<probes::FakeKernelLog>();
     kernel_log_ = log.get();
     hardware_ = std::make_unique<NvidiaHardware>(
-        Edges{loop_, NullLog(), metrics_, state_, rules_}, std::move(options), nvml_,
+        Edges{loop_, NullLog(), *metrics_, state_, rules_}, std::move(options), nvml_,
         [] { return std::make_unique<FakeDiskQueue>(); }, std::move(log));
   }
   // The driver of this hardware, which has looked once.
   std::unique_ptr<DeviceDriver> Drive(const DriverConfig& config) {
     MakeUnstarted();
     auto driver = std::make_unique<DeviceDriver>(
-        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        Edges{loop_, NullLog(), *metrics_, state_, rules_}, *hardware_,
         DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
                             .health_changed = [] {}},
         config);
@@ -123,15 +125,16 @@ class NvidiaHardwareTest : public ::testing::Test, private probes::SignSink {
   void Look() { EXPECT_THAT(*hardware_->Observe(), IsEmpty()); }
   std::vector<std::string> NodesOf(const std::string& device) {
     std::vector<std::string> nodes;
-    const CdiEdits edits = hardware_->EditsFor(device);
+    const auto edits = std::get<CdiEdits>(hardware_->EditsFor(device));
     for (const auto& node : edits.device_nodes) nodes.push_back(node.path);
     return nodes;
   }
 
   FakeLoop loop_;
   FakeFileSystem files_;
-  Metrics metrics_;
-  probes::StateFile state_{files_, NullLog(), "/s.json", "boot"};
+  std::unique_ptr<Metrics> metrics_;
+  probes::StateFile state_{
+      {loop_, NullLog(), files_}, std::make_unique<FakeDiskQueue>(), "/s.json", "boot"};
   probes::RuleTable rules_;
   probes::FakeNvml nvml_;
   std::unique_ptr<NvidiaHardware> hardware_;
@@ -231,6 +234,14 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsGoneIsNotPreparedAndOthersAre) {
   EXPECT_EQ(hardware_->CanPrepare("gpu-1"), OkStatus());
 }
 
+TEST_F(NvidiaHardwareTest, AnInstanceIsNeverGivenWithoutItsNodes) {
+  Make();
+  EXPECT_EQ(hardware_->CanPrepare("gpu-0-mig-2-0"), OkStatus());
+  destroyed_ = true;
+  EXPECT_EQ(std::get<Failure>(hardware_->EditsFor("gpu-0-mig-2-0")).message,
+            "the MIG instance was destroyed");
+}
+
 TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewIsNotPreparedUntilThatIsPublished) {
   Make();
   (*nvml_.partitions["GPU-a"])[1].uuid = "MIG-new";
@@ -263,6 +274,28 @@ TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewHasNothingOfTheOneBefore) {
   look();
   look();
   EXPECT_EQ(health.of["gpu-0-mig-1-0"], bad);
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
+}
+
+TEST_F(NvidiaHardwareTest, AnInstanceThatIsMadeAnewWhileNoDriverRunsHasNothingOfTheOneBefore) {
+  const DriverConfig config;
+  rules_ = *LoadRules(files_, config);
+  SaidHealth health;
+  auto driver = Drive(config);
+  const auto look = [&] {
+    loop_.Advance(config.poll);
+    driver->Report(health);
+  };
+  nvml_.xids = std::vector<probes::NvmlXid>{{"GPU-a", 62, ""}};
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(health.of["gpu-0-mig-2-0"], "XidMicrocontrollerHalted");
+  driver.reset();
+  nvml_.gpus[0].partitions[1].uuid = "MIG-new";
+  nvml_.partitions["GPU-a"] = nvml_.gpus[0].partitions;
+  nvml_.xids = std::vector<probes::NvmlXid>{};
+  driver = Drive(config);
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(health.of["gpu-0-mig-1-0"], "XidMicrocontrollerHalted");
   EXPECT_EQ(health.of["gpu-0-mig-2-0"], "Healthy");
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "probes/rule_file/rule_reader.h"
@@ -41,7 +42,8 @@ class SignWatchTest : public ::testing::Test {
   FakeLoop loop_;
   FakeFileSystem disk_;
   Metrics metrics_;
-  probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
+  probes::StateFile state_{
+      {loop_, NullLog(), disk_}, std::make_unique<FakeDiskQueue>(), "/s.json", "boot"};
   std::vector<std::string> lines_;
   Log log_{LogLevel::kWarning, [this] { return loop_.WallNow(); },
            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};

@@ -106,7 +106,7 @@ StatusOr<std::vector<probes::Sign>> SysfsHardware::Observe() {
   return probe_.Observe();
 }
 
-CdiEdits SysfsHardware::EditsFor(const std::string& device) const {
+DeviceEdits SysfsHardware::EditsFor(const std::string& device) const {
   const auto known = devices_.find(device);
   if (known == devices_.end()) return {};
   const auto index = std::distance(devices_.begin(), known);

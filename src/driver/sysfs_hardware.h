@@ -78,7 +78,7 @@ class SysfsHardware final : public Hardware {
   // ones return what a thread found meanwhile. A later search that fails is logged and counted
   // (galen_sysfs_failed_searches_total), and the known devices stay.
   StatusOr<Inventory> Devices() override;
-  CdiEdits EditsFor(const std::string& device) const override;
+  DeviceEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override;
 

@@ -107,7 +107,8 @@ class SysfsHardwareTest : public ::testing::Test {
   std::vector<std::string> warnings_;
   Log log_{LogLevel::kWarning, [this] { return loop_.WallNow(); },
            [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
-  probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
+  probes::StateFile state_{
+      {loop_, NullLog(), disk_}, std::make_unique<FakeDiskQueue>(), "/s.json", "boot"};
   probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
   probes::FakeSysfs files_;
   std::vector<FakeDiskQueue*> queues_;
@@ -135,7 +136,8 @@ TEST_F(SysfsHardwareTest, OffersPciDevicesWithWhatTheSchedulerCanMatch) {
   EXPECT_EQ(attributes.at("resource.kubernetes.io/pcieRoot"), Attribute("pci0000:4a"));
   EXPECT_EQ(attributes.at("resource.kubernetes.io/numaNode"), Attribute(std::int64_t{1}));
   EXPECT_EQ(attributes.at("model"), Attribute("10de:2330"));
-  EXPECT_THAT(hardware_->EditsFor("0000-4b-00-0").env, ElementsAre("PCI_0=0000:4b:00.0"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_->EditsFor("0000-4b-00-0")).env,
+              ElementsAre("PCI_0=0000:4b:00.0"));
 }
 
 TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
@@ -144,7 +146,8 @@ TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
   files_.files["/sys/devices/system/edac/mc/mc_file"] = "";
   Make(PatternFinder(files_, "/sys", {"devices/system/edac/mc/mc*"}));
   EXPECT_THAT(Names(), ElementsAre("mc0", "mc1"));
-  EXPECT_THAT(hardware_->EditsFor("mc1").env, ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
+  EXPECT_THAT(std::get<CdiEdits>(hardware_->EditsFor("mc1")).env,
+              ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
 }
 
 TEST_F(SysfsHardwareTest, AFileThatNoDeviceHasIsSaidOfTheOperatorsTable) {

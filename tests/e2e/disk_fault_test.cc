@@ -1,5 +1,5 @@
-// Stories of the agent's disk and clocks, with real processes: what cannot be recorded is published
-// all the same, and what was kept whole is believed.
+// Stories of the agent's disk and clocks, and of a driver's disk, with real processes: what cannot
+// be recorded is published all the same, and what was kept whole is believed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,10 +79,10 @@ class DiskFault : public ::testing::Test {
     const auto size = fs::file_size(node_.Path("agent/pods/" + directory + "/main/log"), none);
     return none ? 0 : static_cast<std::size_t>(size);
   }
-  // What the agent answers its probe within 2 s.
-  std::string Health() {
-    const std::string said = "msg=\"probes are served\" address=tcp:127.0.0.1:";
-    const std::string log = node_.agent().Log();
+  // What a program answers its probe within 2 s, on the port that it said with this message.
+  std::string Health(Program& program, const std::string& message) {
+    const std::string said = "msg=\"" + message + "\" address=tcp:127.0.0.1:";
+    const std::string log = program.Log();
     const std::size_t at = log.find(said);
     if (at == std::string::npos) return "no port";
     const int port = std::stoi(log.substr(at + said.size()));
@@ -175,10 +175,10 @@ TEST_F(DiskFault, FrozenUnderContainersHoldsUpThePodsThatWaitForItAndNothingElse
   MakeWriter("late");
   node_.LoseGpu();
   node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
-  EXPECT_THAT(Health(), HasSubstr("200 OK"));
+  EXPECT_THAT(Health(node_.agent(), "probes are served"), HasSubstr("200 OK"));
   node_.ExpectDoctor(
       {"containers: default/late cannot be run: its directory waits for the disk, which hangs"});
-  EXPECT_THAT(Health(), HasSubstr("200 OK"));
+  EXPECT_THAT(Health(node_.agent(), "probes are served"), HasSubstr("200 OK"));
   EXPECT_FALSE(Runs("late"));
   EXPECT_TRUE(Runs("writer"));
   EXPECT_EQ(Output("writer"), before);
@@ -186,6 +186,43 @@ TEST_F(DiskFault, FrozenUnderContainersHoldsUpThePodsThatWaitForItAndNothingElse
   disk->GoOn();
   EXPECT_TRUE(node_.stage().Until([&] { return Runs("late") && Output("late") > 0; }));
   EXPECT_TRUE(node_.stage().Until([&] { return Output("writer") > before; }));
+  node_.ExpectBystanderUntouched();
+}
+
+// Of what a driver has found; its sockets and claims are elsewhere.
+TEST_F(DiskFault, FrozenUnderADriverDelaysNoFaultAndAllIsKeptOnceItGoesOn) {
+  if (const Status own = EnterOwnMounts(); !own.ok()) {
+    GTEST_SKIP() << "a frozen disk: " << own.message();
+  }
+  auto mounted = FreezableDisk::Mount(node_.Path("found"), kDiskBytes);
+  if (!mounted.ok()) GTEST_SKIP() << "a frozen disk: " << mounted.status().message();
+  const std::unique_ptr<FreezableDisk> disk = *std::move(mounted);
+  node_.DriverFlags({"--state-dir", node_.Path("found"), "--metrics-address", "127.0.0.1:0"});
+  ASSERT_TRUE(node_.Up());
+
+  disk->Freeze();
+  const std::string lost = node_.LoseGpu();
+  node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
+  EXPECT_EQ(node_.SinceOf(kTrainer), lost);
+  EXPECT_THAT(node_.driver().Log(), HasSubstr("the disk takes longer than 250 ms"));
+  EXPECT_THAT(Health(node_.driver(), "metrics are served"), HasSubstr("200 OK"));
+  const Outcome another = node_.Galen({"inject", "gpu-1", "xid=79", "--driver", kDriver});
+  EXPECT_EQ(another.exit_code, 0) << another.error;
+  EXPECT_TRUE(node_.stage().Until([&] {
+    const std::string devices = node_.Galen({"get", "devices"}).output;
+    const std::size_t first = devices.find(" Unhealthy ");
+    return first != std::string::npos &&
+           devices.find(" Unhealthy ", first + 1) != std::string::npos;
+  }));
+
+  disk->GoOn();
+  EXPECT_TRUE(node_.stage().Until([&] {
+    return node_.driver().Log().find("state file is written again") != std::string::npos;
+  }));
+  node_.End(node_.driver(), SIGTERM);
+  node_.StartDriver();
+  node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
+  EXPECT_EQ(node_.SinceOf(kTrainer), lost);
   node_.ExpectBystanderUntouched();
 }
 

@@ -20,9 +20,8 @@ void Apply(const Json& object, const Patch& patch) {
 
 const Json& PodSchema() {
   // Built once: it never changes, and costs more than all the rest.
-  static const std::shared_ptr<const Json> kSchema =
-      api_sim::KindTable().Find("", "v1", "pods")->schema;
-  return *kSchema;
+  static const Json kSchema = api_sim::KindTable().Find("", "v1", "pods")->schema;
+  return kSchema;
 }
 
 }  // namespace

@@ -19,10 +19,12 @@ bool Contradict(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-CheckResults::CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::string directory,
+CheckResults::CheckResults(Parts parts, std::unique_ptr<ResultFiles> files,
+                           std::unique_ptr<DiskQueue> queue, std::string directory,
                            std::string boot_id)
     : parts_(parts),
       files_(std::move(files)),
+      queue_(std::move(queue)),
       directory_(std::move(directory)),
       boot_id_(std::move(boot_id)) {
   parts_.metrics.DeclareCounter("galen_active_checks_total",
@@ -31,40 +33,98 @@ CheckResults::CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std:
 
 void CheckResults::SetDevices(const std::vector<CheckedDevice>& devices) { devices_ = devices; }
 
+void CheckResults::Start(std::function<void()> look_again) {
+  look_again_ = std::move(look_again);
+  Take(LookAt(*files_, directory_, KnownStamps()));
+}
+
 StatusOr<std::vector<Sign>> CheckResults::Observe() {
-  Refresh();
+  observing_ = true;
+  Look();
+  observing_ = false;
+  return Signs();
+}
+
+std::vector<Sign> CheckResults::Signs() const {
   std::vector<Sign> signs;
   for (const CheckedDevice& device : devices_) signs.push_back(SignOf(device));
   return signs;
 }
 
-void CheckResults::Refresh() {
-  const auto files = files_->List(directory_);
-  const std::string trouble = files.status().message();
-  if (std::exchange(trouble_, trouble) != trouble && !files.ok()) {
-    parts_.log.Warning("results of active checks cannot be listed; what is known stays",
-                       {{"error", trouble}});
+std::map<std::string, FileStamp> CheckResults::KnownStamps() const {
+  std::map<std::string, FileStamp> stamps;
+  for (const auto& [name, known] : known_) {
+    if (known.stamp) stamps.emplace(name, *known.stamp);
   }
-  if (!files.ok()) return;
+  return stamps;
+}
+
+CheckResults::Found CheckResults::LookAt(ResultFiles& files, const std::string& directory,
+                                         const std::map<std::string, FileStamp>& known) {
+  Found found{files.List(directory)};
+  if (!found.files.ok()) return found;
+  for (const auto& [name, stamp] : *found.files) {
+    const auto same = known.find(name);
+    if (same != known.end() && same->second == stamp) continue;
+    const StatusOr<std::string> text = files.Read(directory + "/" + name);
+    found.readings.emplace(
+        name, Reading{.done = text.ok() || text.status().code() == Code::kPermissionDenied,
+                      .result = text.ok() ? ParseCheckResult(*text)
+                                          : StatusOr<CheckResult>(text.status())});
+  }
+  return found;
+}
+
+void CheckResults::Look() {
+  if (std::exchange(looking_, true)) return;
+  patience_ = parts_.loop.After(kPatience, [this] {
+    NoteListing(DeadlineExceeded("{} has not answered for {} s", directory_,
+                                 kPatience / std::chrono::seconds(1)));
+  });
+  RunFor(
+      liveness_, *queue_,
+      [files = files_, directory = directory_, known = KnownStamps()] {
+        return LookAt(*files, directory, known);
+      },
+      [this](Found found) { OnLook(std::move(found)); });
+}
+
+void CheckResults::OnLook(Found found) {
+  looking_ = false;
+  patience_.Cancel();
+  if (observing_) return Take(std::move(found));
+  const std::vector<Sign> before = Signs();
+  Take(std::move(found));
+  if (Signs() != before && look_again_ != nullptr) look_again_();
+}
+
+void CheckResults::NoteListing(const Status& status) {
+  const std::string trouble = status.message();
+  if (std::exchange(trouble_, trouble) == trouble || status.ok()) return;
+  parts_.log.Warning("results of active checks cannot be listed; what is known stays",
+                     {{"error", trouble}});
+}
+
+void CheckResults::Take(Found found) {
+  NoteListing(found.files.status());
+  if (!found.files.ok()) return;
   listed_ = true;
-  std::erase_if(known_, [&files](const auto& entry) { return !files->contains(entry.first); });
-  for (const auto& [name, stamp] : *files) {
-    const auto known = known_.find(name);
-    if (known == known_.end() || known->second.stamp != stamp) Load(name, stamp);
+  std::erase_if(known_,
+                [&found](const auto& entry) { return !found.files->contains(entry.first); });
+  for (auto& [name, reading] : found.readings) {
+    Load(name, found.files->at(name), std::move(reading));
   }
 }
 
-void CheckResults::Load(const std::string& name, const FileStamp& stamp) {
+void CheckResults::Load(const std::string& name, const FileStamp& stamp, Reading reading) {
   Known& known = known_[name];
-  const StatusOr<std::string> text = files_->Read(directory_ + "/" + name);
-  if (!text.ok() && text.status().code() != Code::kPermissionDenied) {
-    // An error of the disk says nothing about the device: the previous result holds.
+  StatusOr<CheckResult>& result = reading.result;
+  if (!reading.done) {
+    // The disk's trouble says nothing of the device: what was read before holds.
     known.stamp.reset();
-    if (!known.result) known.error = text.status().message();
-    return Refuse(name, known, text.status());
+    if (!known.result) known.error = result.status().message();
+    return Refuse(name, known, result.status());
   }
-  StatusOr<CheckResult> result =
-      text.ok() ? ParseCheckResult(*text) : StatusOr<CheckResult>(text.status());
   const Status doubt = result.ok() ? Believe(*result, name) : result.status();
   const std::string complaint = std::exchange(known.complaint, "");
   known = {.complaint = complaint};

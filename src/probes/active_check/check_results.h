@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/disk_queue.h"
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
@@ -33,12 +36,12 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// Where results come from; the real one is the disk.
+// Where they come from; the real one is the disk. Asked on one thread after the other.
 class ResultFiles {
  public:
   virtual ~ResultFiles() = default;
-  // The files of a directory, by name; empty where there is no directory. Short: asked at each
-  // look. Errors are those of the disk and of too many open files.
+  // The files of a directory, by name; empty where there is no directory. Errors are those of the
+  // disk and of too many open files.
   virtual StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) = 0;
   // The text of a file that nobody but root and this process's user can have written.
   // PermissionDenied says what speaks against it: its owner, its mode, or that it is not a plain
@@ -62,6 +65,8 @@ class CheckResults final : public Probe {
   // How far in the future a result may lie: this machine's clock may jump back a little, as at its
   // start.
   static constexpr Duration kFutureMost = std::chrono::minutes(1);
+  // A look that takes longer is a trouble. It goes on, and no other is made meanwhile.
+  static constexpr Duration kPatience = std::chrono::seconds(5);
 
   // Lent; they outlive the probe.
   struct Parts {
@@ -70,15 +75,18 @@ class CheckResults final : public Probe {
     Metrics& metrics;
   };
 
-  // `directory` need not be there. `boot_id` is that of the present boot: a result of another boot
-  // does not count.
-  CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::string directory,
-               std::string boot_id);
+  // `files` is read on `queue`: its disk may hang. `directory` need not be there. `boot_id` is that
+  // of the machine's present life: a result of another one counts for nothing.
+  CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::unique_ptr<DiskQueue> queue,
+               std::string directory, std::string boot_id);
 
   // Sets the devices from now on.
   void SetDevices(const std::vector<CheckedDevice>& devices);
-  // A sign for each device. Its detail is the sentence of the check that failed, or says when one
-  // passed; "" when no result counts.
+  // Before anything is served: looks in this call, so that nobody sees a device well that has not
+  // been looked at. Later looks that find something new call `look_again`.
+  void Start(std::function<void()> look_again);
+  // A sign for each device, by the last look that ended; and begins another. Its detail is the
+  // sentence of the check that failed, or says when one passed; "" where there is none to believe.
   StatusOr<std::vector<Sign>> Observe() override;
 
  private:
@@ -90,24 +98,48 @@ class CheckResults final : public Probe {
     std::string complaint{};              // what the log said last
   };
 
-  // Reads what has changed; what cannot be listed or read now stays as it was.
-  void Refresh();
-  void Load(const std::string& name, const FileStamp& stamp);
-  // Logs once, and counts, why a result does not count.
+  // What a look found.
+  struct Reading {
+    bool done = false;  // else the result is the disk's trouble, and says nothing of the file
+    StatusOr<CheckResult> result;
+  };
+  struct Found {
+    StatusOr<std::map<std::string, FileStamp>> files;
+    std::map<std::string, Reading> readings{};  // of those that are not known
+  };
+
+  // On any thread.
+  static Found LookAt(ResultFiles& files, const std::string& directory,
+                      const std::map<std::string, FileStamp>& known);
+  std::map<std::string, FileStamp> KnownStamps() const;
+  void Look();
+  void OnLook(Found found);
+  // What could not be listed or read now stays as it was.
+  void Take(Found found);
+  void NoteListing(const Status& status);
+  void Load(const std::string& name, const FileStamp& stamp, Reading reading);
+  // Says in the log, once, and counts what speaks against it.
   void Refuse(const std::string& name, Known& known, const Status& why);
   // FailedPrecondition: it is of another boot. OutOfRange: it ended in the future, and may count
   // later. InvalidArgument: it is about another device.
   Status Believe(const CheckResult& result, const std::string& name) const;
   const CheckResult* Of(const CheckedDevice& device, CheckSubject subject) const;
+  std::vector<Sign> Signs() const;
   Sign SignOf(const CheckedDevice& device) const;
 
   Parts parts_;
-  const std::unique_ptr<ResultFiles> files_;
+  // Shared with a look that may hang for longer than this lives.
+  const std::shared_ptr<ResultFiles> files_;
+  const std::unique_ptr<DiskQueue> queue_;
   const std::string directory_, boot_id_;
   std::vector<CheckedDevice> devices_;
   std::map<std::string, Known> known_;  // by the file's name
   bool listed_ = false;                 // at least once
   std::string trouble_;                 // of the last listing
+  bool looking_ = false, observing_ = false;
+  std::function<void()> look_again_;
+  Timer patience_;
+  Liveness liveness_;
 };
 
 }  // namespace galen::probes

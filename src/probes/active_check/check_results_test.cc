@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "base/loop/fake_loop.h"
 #include "probes/active_check/fake_result_files.h"
 
@@ -43,8 +44,10 @@ class CheckResultsTest : public ::testing::Test {
   FakeLoop loop_;
   Metrics metrics_;
   FakeResultFiles* files_ = new FakeResultFiles;
+  FakeDiskQueue* disk_ = new FakeDiskQueue;
   CheckResults results_{{loop_, NullLog(), metrics_},
                         std::unique_ptr<ResultFiles>(files_),
+                        std::unique_ptr<DiskQueue>(disk_),
                         "/state/checks",
                         "boot-1"};
 };
@@ -128,6 +131,34 @@ TEST_F(CheckResultsTest, BeforeTheFirstListNobodyKnows) {
   files_->trouble = Unavailable("too many open files");
   EXPECT_EQ(SignOfFirst().error, "too many open files");
   files_->trouble = OkStatus();
+  EXPECT_EQ(SignOfFirst().error, "");
+}
+
+TEST_F(CheckResultsTest, ADiskThatHangsClearsNothingAndWhatItHasIsLookedAtWhenItGoesOn) {
+  int looks = 0;
+  Leave(Result(CheckVerdict::kFailed));
+  results_.Start([&looks] { ++looks; });
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  disk_->Hang();
+  Leave(Result(CheckVerdict::kPassed));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  EXPECT_EQ(disk_->waiting(), 1U) << "one look at a time";
+  loop_.Advance(CheckResults::kPatience);
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  EXPECT_EQ(SignOfFirst().error, "");
+  EXPECT_EQ(looks, 0);
+  disk_->GoOn();
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(NumberOf(SignOfFirst()), 0);
+  EXPECT_EQ(looks, 1) << "nothing is new to whoever looks";
+}
+
+TEST_F(CheckResultsTest, ADirectoryThatNeverAnswersIsNotKnown) {
+  disk_->Hang();
+  SignOfFirst();
+  loop_.Advance(CheckResults::kPatience);
+  EXPECT_EQ(SignOfFirst().error, "/state/checks has not answered for 5 s");
+  disk_->GoOn();
   EXPECT_EQ(SignOfFirst().error, "");
 }
 

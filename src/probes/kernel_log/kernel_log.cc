@@ -86,12 +86,13 @@ void KernelLog::ReadMore() {
     }
   }
   if (dealt_with_some) {
-    // One write for the place in the log and for what the sink keeps of these signs. Also for
+    // One write for the place in the log and for what the sink keeps of these signs, so that a
+    // crash before it has the next process read them again, by what was found before them. Also for
     // faults that gave no sign, such as those of other devices: the next process must not count
     // them again.
     parts_.state.Set(kSection, SectionOf(*dealt_with_));
     if (!signs.empty()) parts_.sink.OnSigns(std::move(signs));
-    static_cast<void>(parts_.state.Flush().ok());  // it reports a full disk itself
+    parts_.state.Flush();
   }
   // There is more, but other work comes first.
   if (more) parts_.loop.Post([this] { ReadMore(); });
@@ -103,7 +104,7 @@ void KernelLog::CatchUp() {
   // From here on the place counts, also for a process that follows this one.
   dealt_with_ = last_read_;
   parts_.state.Set(kSection, SectionOf(*dealt_with_));
-  static_cast<void>(parts_.state.Flush().ok());  // it reports a full disk itself
+  parts_.state.Flush();
 }
 
 bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {

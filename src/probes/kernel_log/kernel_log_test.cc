@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "probes/kernel_log/fake_kernel_log.h"
@@ -38,7 +39,8 @@ class KeepingSink final : public SignSink {
 struct Follower {
   Follower(FakeLoop& loop, FakeFileSystem& files, std::string boot_id,
            std::vector<std::string> records, KernelLog::Begin begin = KernelLog::Begin::kAtBoot)
-      : state(files, NullLog(), "/state/gpu.json", std::move(boot_id)),
+      : state({loop, NullLog(), files}, std::unique_ptr<DiskQueue>(disk), "/state/gpu.json",
+              std::move(boot_id)),
         log({loop, NullLog(), metrics, state, source, sink, rules},
             {{"0000:4B:00.0", "gpu-3"}, {"0000:4c:00.0", "gpu-4"}}) {
     for (std::string& record : records) source.Append(std::move(record));
@@ -50,6 +52,7 @@ struct Follower {
   Metrics metrics;
   FakeKernelLog source;
   KeepingSink sink;
+  FakeDiskQueue* disk = new FakeDiskQueue;  // the state's
   StateFile state;
   const RuleTable rules{};
   KernelLog log;
@@ -143,6 +146,31 @@ TEST_F(KernelLogTest, AFullDiskStopsNothing) {
   files_.FailWrites(ResourceExhausted("disk full"));
   Follower follower(loop_, files_, "boot", {Xid(1, 74), Xid(2, 79)});
   EXPECT_THAT(follower.sink.values, ElementsAre(74, 79));
+}
+
+TEST_F(KernelLogTest, ADiskThatHangsStopsNothingAndItsPlaceIsKeptWhenItGoesOn) {
+  const std::vector<std::string> log = {Xid(1, 74), Xid(2, 79)};
+  {
+    Follower follower(loop_, files_, "boot", {});
+    follower.disk->Hang();
+    for (const std::string& record : log) follower.source.Append(record);
+    EXPECT_THAT(follower.sink.values, ElementsAre(74, 79));
+    follower.disk->GoOn();
+  }
+  Follower next(loop_, files_, "boot", log);
+  EXPECT_THAT(next.sink.values, IsEmpty());
+}
+
+TEST_F(KernelLogTest, WhatAHangingDiskDidNotKeepIsReadAgain) {
+  const std::vector<std::string> log = {Xid(1, 74), Xid(2, 79)};
+  {
+    Follower follower(loop_, files_, "boot", {log[0]});
+    follower.disk->Hang();
+    follower.source.Append(log[1]);
+    EXPECT_THAT(follower.sink.values, ElementsAre(74, 79));
+  }
+  Follower next(loop_, files_, "boot", log);
+  EXPECT_THAT(next.sink.values, ElementsAre(79));
 }
 
 TEST_F(KernelLogTest, AnOverrunIsCountedAndSurvived) {

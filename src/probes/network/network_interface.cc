@@ -81,9 +81,11 @@ StatusOr<std::string> NetworkProbe::ReadFile(const std::string& interface, std::
 
 NetworkInterface NetworkProbe::Describe(const std::string& interface) {
   NetworkInterface nic{.device = DeviceNameOf(interface), .interface = interface};
-  // Nothing here is required: a veth has no hardware, and a tunnel no address.
-  if (const auto address = ReadFile(interface, "address"); address.ok()) {
-    nic.address = Printable(ToValidUtf8(*address));
+  // Nothing here is required: a veth has no hardware, and a tunnel no address. In a bond, cards
+  // show the bond's address in the place of their own.
+  for (const std::string_view file : {"address", "bonding_slave/perm_hwaddr"}) {
+    const auto address = ReadFile(interface, file);
+    if (address.ok()) nic.address = Printable(ToValidUtf8(*address));
   }
   if (const auto uevent = ReadFile(interface, "device/uevent"); uevent.ok()) {
     nic.pci_address = ValueIn(*uevent, "PCI_SLOT_NAME");
@@ -98,6 +100,11 @@ StatusOr<std::vector<NetworkInterface>> NetworkProbe::Discover() {
   std::set<std::string> taken;
   for (const auto& [interface, nic] : interfaces_) taken.insert(nic.device);
   for (const std::string& name : names) {
+    if (absent_.contains(name) && ReadFile(name, "flags").ok()) {
+      // The name came back; the card behind it may be another one.
+      absent_.erase(name);
+      interfaces_[name] = Describe(name);
+    }
     if (!Wanted(name) || interfaces_.contains(name)) continue;
     if (interfaces_.size() >= kInterfacesMax && !ForgetAnAbsentOne(taken)) break;
     NetworkInterface nic = Describe(name);
@@ -122,7 +129,7 @@ bool NetworkProbe::ForgetAnAbsentOne(std::set<std::string>& taken) {
 StatusOr<std::vector<Sign>> NetworkProbe::Observe() {
   RETURN_IF_ERROR(Discover().status());
   std::vector<Sign> signs;
-  for (auto& [interface, nic] : interfaces_) ObserveInto(nic, signs);
+  for (const auto& [interface, nic] : interfaces_) ObserveInto(nic, signs);
   return signs;
 }
 
@@ -143,11 +150,13 @@ Sign NetworkProbe::MakeSign(const NetworkInterface& nic, std::string_view name) 
   return sign;
 }
 
-void NetworkProbe::ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs) {
-  Sign present = MakeSign(nic, "present");
-  // Every interface has flags: no such file means that the interface is gone.
+void NetworkProbe::ObserveInto(const NetworkInterface& nic, std::vector<Sign>& signs) {
+  // Every interface has flags, so a file that is missing means an interface that is.
   const StatusOr<std::string> flags = ReadFile(nic.interface, "flags");
   const bool gone = flags.status().code() == Code::kNotFound;
+  // Back since Discover looked.
+  if (!gone && IsAbsent(nic.interface)) return;
+  Sign present = MakeSign(nic, "present");
   present.value = gone ? 0.0 : 1.0;
   if (gone) present.raw = fmt::format("sysfs: no interface {}", nic.interface);
   signs.push_back(std::move(present));
@@ -155,9 +164,6 @@ void NetworkProbe::ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs) 
     absent_.insert(nic.interface);
     return;
   }
-  // The name came back; the card behind it may be another one.
-  if (absent_.erase(nic.interface) > 0) nic = Describe(nic.interface);
-
   Sign admin = MakeSign(nic, "admin-up");
   SetNumber(admin, flags);
   if (admin.error.empty()) {

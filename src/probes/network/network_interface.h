@@ -23,7 +23,7 @@ namespace galen::probes {
 struct NetworkInterface {
   std::string device{};       // a DNS label: "eth0-100" for eth0.100
   std::string interface{};    // "eth0.100"
-  std::string address{};      // its MAC address, "" when it has none
+  std::string address{};      // the card's own MAC address, "" when it has none
   std::string pci_address{};  // "" for one without hardware, such as a veth
   std::string driver{};       // the kernel's driver, "" without hardware
 
@@ -47,7 +47,7 @@ class NetworkProbe final : public Probe {
 
   // The interfaces there are now. One that was seen before and is gone stays, with its `present`
   // sign at 0: a card that fell off its bus must not vanish from sight. One that comes back is
-  // described anew, because it may be another card.
+  // described anew, because it may be another card; before that no sign of it is read.
   StatusOr<std::vector<NetworkInterface>> Discover();
   // Signs of all interfaces that were discovered.
   StatusOr<std::vector<Sign>> Observe() override;
@@ -55,12 +55,14 @@ class NetworkProbe final : public Probe {
   std::vector<Sign> ObserveSome(const std::vector<std::string>& interfaces);
 
   const std::map<std::string, NetworkInterface>& interfaces() const { return interfaces_; }
+  // Whether it was gone when it was looked at last.
+  bool IsAbsent(const std::string& interface) const { return absent_.contains(interface); }
 
  private:
   bool Wanted(const std::string& interface) const;
   NetworkInterface Describe(const std::string& interface);
   StatusOr<std::string> ReadFile(const std::string& interface, std::string_view file);
-  void ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs);
+  void ObserveInto(const NetworkInterface& nic, std::vector<Sign>& signs);
   bool ForgetAnAbsentOne(std::set<std::string>& taken);
   void ReadCarrier(const NetworkInterface& nic, std::vector<Sign>& signs);
   void ReadSpeed(const NetworkInterface& nic, std::vector<Sign>& signs);

@@ -158,6 +158,24 @@ TEST_F(NetworkProbeTest, AnotherCardUnderTheSameNameHasItsOwnAddress) {
   EXPECT_EQ(probe.Discover()->at(0).address, "02:00:00:00:00:99");
 }
 
+TEST_F(NetworkProbeTest, AnInterfaceThatIsBackShowsNothingBeforeItIsDescribedAnew) {
+  NetworkProbe probe = Probe({"eth*"});
+  ASSERT_TRUE(probe.Observe().ok());
+  RemoveInterface("eth0");
+  EXPECT_EQ(probe.ObserveSome({"eth0"}).size(), 1U);
+  EXPECT_TRUE(probe.IsAbsent("eth0"));
+  AddInterface("eth0");
+  EXPECT_THAT(probe.ObserveSome({"eth0"}), IsEmpty());
+  ASSERT_TRUE(probe.Discover().ok());
+  EXPECT_FALSE(probe.IsAbsent("eth0"));
+  EXPECT_GT(probe.ObserveSome({"eth0"}).size(), 1U);
+}
+
+TEST_F(NetworkProbeTest, ACardInABondHasItsOwnAddress) {
+  Write("eth0", "bonding_slave/perm_hwaddr", "02:00:00:00:00:77\n");
+  EXPECT_EQ(Probe({"eth*"}).Discover()->at(0).address, "02:00:00:00:00:77");
+}
+
 TEST_F(NetworkProbeTest, InterfacesThatAreGoneMakeRoomForNewOnes) {
   NetworkProbe probe = Probe({"veth*"});
   for (std::size_t i = 0; i < NetworkProbe::kInterfacesMax; ++i) {

@@ -74,24 +74,39 @@ Evaluation RuleEngine::SetTable(const RuleTable& table, const Instant& at) {
   return Evaluate({}, at);
 }
 
+bool MeanDifferentHardware(std::string_view a, std::string_view b) {
+  const auto kind = [](std::string_view text) { return text.substr(0, text.find('=')); };
+  return a != b && !a.empty() && kind(a) == kind(b);
+}
+
+void RuleEngine::SetHardware(const std::map<std::string, std::string>& hardware_of_device) {
+  for (auto& [name, device] : devices_) {
+    const auto known = hardware_of_device.find(name);
+    device.hardware = known == hardware_of_device.end() ? "" : known->second;
+  }
+}
+
 Json RuleEngine::Save() const {
   Json rows{Json::Array()};
+  const auto add = [&rows](const Device& device, Json row) {
+    row["device"] = device.health.id.device;
+    if (!device.hardware.empty()) row["hardware"] = device.hardware;
+    rows.Append(std::move(row));
+  };
   for (const auto& [name, device] : devices_) {
     for (const auto& [index, track] : device.tracks) {
       Json row = track.Save();
       if (row.is_null()) continue;
-      row["device"] = name;
       row["rule"] = table_->rules[index].id;
-      rows.Append(std::move(row));
+      add(device, std::move(row));
     }
     for (const auto& [index, trouble] : device.uncompared) {
-      rows.Append(Json::MakeObject({{"device", name},
-                                    {"rule", table_->rules[index].id},
+      add(device, Json::MakeObject({{"rule", table_->rules[index].id},
                                     {"uncompared", trouble.error},
                                     {"since", FormatRfc3339(trouble.since, 9)}}));
     }
     for (const auto& [sign, best] : device.best) {
-      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best}}));
+      add(device, Json::MakeObject({{"sign", sign}, {"best", best}}));
     }
   }
   return rows;
@@ -100,6 +115,12 @@ Json RuleEngine::Save() const {
 void RuleEngine::Restore(const Json& saved, const Instant& at) {
   for (const Json& row : saved.items()) {
     const auto device = devices_.find(row["device"].AsString());
+    // Its name is that of a MIG instance or a card that took the place of another. An earlier
+    // version did not say what hardware it was.
+    if (device != devices_.end() &&
+        MeanDifferentHardware(row["hardware"].AsString(), device->second.hardware)) {
+      continue;
+    }
     if (device != devices_.end() && row.Has("best")) {
       const std::string& sign = row["sign"].AsString();
       const auto use = signs_.find(sign);

@@ -1,4 +1,4 @@
-// SetTable; Save and Restore are tested by rule_engine_test.cc.
+// SetTable, and whose hardware was saved; Save and Restore are tested by rule_engine_test.cc too.
 #include <gtest/gtest.h>
 
 #include "probes/rule_file/rule_reader.h"
@@ -147,6 +147,52 @@ TEST_F(SetTableTest, WhatARuleFoundThatIsGoneIsOver) {
   ASSERT_EQ(evaluation.changes.size(), 1u);
   EXPECT_EQ(Health().state, HealthState::kHealthy);
   EXPECT_EQ(Health().since, At().wall);
+}
+
+// What of a lost device a process finds whose device of that name is `now`.
+class SavedHardwareTest : public SetTableTest {
+ protected:
+  HealthState StateIn(const std::string& before, const std::string& now) {
+    RuleEngine first(first_, {}), next(first_, {});
+    first.SetDevices({"a"}, At());
+    first.SetHardware({{"a", before}});
+    first.Evaluate({{.device = "a", .name = "xid", .value = 79.0, .time = At().wall}}, At());
+    next.SetDevices({"a"}, At());
+    next.SetHardware({{"a", now}});
+    next.Restore(first.Save(), At());
+    next.Evaluate({}, At());
+    return next.Snapshot()[0].state;
+  }
+};
+
+TEST_F(SavedHardwareTest, WhatWasSavedOfOtherHardwareIsDropped) {
+  EXPECT_EQ(StateIn("uuid=MIG-1", "uuid=MIG-1"), HealthState::kUnhealthy);
+  EXPECT_EQ(StateIn("uuid=MIG-1", "uuid=MIG-2"), HealthState::kUnknown);
+  EXPECT_EQ(StateIn("serial=1", "serial=2"), HealthState::kUnknown);
+}
+
+TEST_F(SavedHardwareTest, WhatDoesNotContradictIsTaken) {
+  EXPECT_EQ(StateIn("", "uuid=MIG-2"), HealthState::kUnhealthy) << "of an earlier version";
+  EXPECT_EQ(StateIn("uuid=MIG-1", ""), HealthState::kUnhealthy);
+  EXPECT_EQ(StateIn("serial=1", "uuid=MIG-2"), HealthState::kUnhealthy);
+}
+
+TEST_F(SavedHardwareTest, ABestValueIsItsHardwaresOwn) {
+  EXPECT_TRUE(MeanDifferentHardware("mac=02:01", "mac=02:02"));
+  EXPECT_FALSE(MeanDifferentHardware("", ""));
+  RuleTable falls = first_;
+  falls.rules.push_back({.id = "falls", .sign = "width"});
+  falls.rules.back().match = Comparison{Compare::kBelow, Baseline{}};
+  RuleEngine first(falls, {}), next(falls, {});
+  first.SetDevices({"a"}, At());
+  first.SetHardware({{"a", "mac=02:01"}});
+  first.Evaluate({{.device = "a", .name = "width", .value = 16.0, .time = At().wall}}, At());
+  EXPECT_EQ(first.Save().items().at(0)["best"].AsDouble(), 16);
+  EXPECT_EQ(first.Save().items().at(0)["hardware"].AsString(), "mac=02:01");
+  next.SetDevices({"a"}, At());
+  next.SetHardware({{"a", "mac=02:02"}});
+  next.Restore(first.Save(), At());
+  EXPECT_TRUE(next.Save().items().empty());
 }
 
 }  // namespace

@@ -182,7 +182,11 @@ struct Evaluation {
   std::vector<SignRecord> records{};
 };
 
-// Belongs to its caller's loop. The order of a table's rows decides nothing.
+// Whether two texts that say which piece of hardware a device is, "uuid=GPU-1" or "serial=0123",
+// mean different ones. What they say of different kinds, and nothing ("") of one, is no answer.
+bool MeanDifferentHardware(std::string_view a, std::string_view b);
+
+// Belongs to whoever calls it, on one loop. The order of a table's rows decides nothing.
 class RuleEngine {
  public:
   // Whose devices these are, and when one counts as Unknown.
@@ -203,9 +207,12 @@ class RuleEngine {
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
   // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
-  // The model of each device: those of one model are peers. A device without a model has no peers.
-  // Devices that are parts of one whole show what it shows, as MIG instances of one GPU: they count
-  // as one peer together, and not as peers of each other.
+  // Which piece of hardware each device is: what was saved of another one is not its own. Before
+  // Restore; a device of which nothing is said may be any.
+  void SetHardware(const std::map<std::string, std::string>& hardware_of_device);
+  // The model of each device: those of one model are peers. A device without one has none. Devices
+  // that are parts of one whole show what it shows, as MIG instances of one GPU: they have one vote
+  // together, and none on one another.
   void SetModels(const std::map<std::string, std::string>& model_of_device,
                  const std::map<std::string, std::string>& whole_of_device = {});
 
@@ -239,7 +246,7 @@ class RuleEngine {
   // What outlives the process, to be given back after a restart within the same boot: findings (a
   // lost GPU stays lost, a hot one keeps its "since" until it is seen cool), what was found against
   // peers that are too few now, and the best values that baselines compare with. Rows for rules or
-  // devices that are gone are dropped.
+  // devices that are gone, or of other hardware than the device is now, are dropped.
   Json Save() const;
   void Restore(const Json& saved, const Instant& at);
 
@@ -257,6 +264,7 @@ class RuleEngine {
     std::map<std::size_t, Trouble> uncompared;
     std::optional<std::size_t> model{};  // a number for each model
     std::string whole{};                 // what it is a part of, as others are; "": nothing
+    std::string hardware{};              // as MeanDifferentHardware takes it; "": not known
     // Numbers only, of signs that can be read now: what conditions and peers are held against.
     std::map<std::string, double> latest;
     // The highest value since the device is known, of each sign that a baseline is asked of.
