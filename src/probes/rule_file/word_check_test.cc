@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 
 // What is wrong with a file of one rule: of the reading `heat`, or of another sign that `fields`
 // names. "": nothing.
-std::string FaultOf(std::string_view fields, std::string_view sign = "heat",
-                    std::string_view signs = "") {
+std::string WordFault(std::string_view fields, std::string_view sign = "heat",
+                      std::string_view signs = "") {
   const bool defaults = sign == "xid";
   const StatusOr<RuleTable> table = ParseRules(
       fmt::format("signs:\n- {{name: heat, kind: reading, file: heat}}\n- {{name: xid, kind: "
@@ -28,41 +28,41 @@ std::string FaultOf(std::string_view fields, std::string_view sign = "heat",
 }
 
 TEST(WordCheck, ASentenceSaysSomething) {
-  EXPECT_EQ(FaultOf("state: Unhealthy, sentence: hot"), "");
-  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: ' '"), HasSubstr("r: sentence is empty"));
-  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: '{text}'"), HasSubstr("has no `text`"));
-  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: hot, text: warm"), HasSubstr("shown nowhere"));
+  EXPECT_EQ(WordFault("state: Unhealthy, sentence: hot"), "");
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: ' '"), HasSubstr("r: sentence is empty"));
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: '{text}'"), HasSubstr("has no `text`"));
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: hot, text: warm"), HasSubstr("shown nowhere"));
 }
 
 TEST(WordCheck, OnlyADegradedDeviceHasAShare) {
-  EXPECT_EQ(FaultOf("state: Degraded, share: 0.5, sentence: '{share} heat'"), "");
-  EXPECT_THAT(FaultOf("state: Unhealthy, share: 0.5, sentence: hot"),
+  EXPECT_EQ(WordFault("state: Degraded, share: 0.5, sentence: '{share} heat'"), "");
+  EXPECT_THAT(WordFault("state: Unhealthy, share: 0.5, sentence: hot"),
               HasSubstr("r: share is for a Degraded device"));
-  EXPECT_THAT(FaultOf("state: Unhealthy, sentence: '{share} heat'"),
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: '{share} heat'"),
               HasSubstr("sentence has {share}"));
 }
 
 TEST(WordCheck, OnlyARuleThatChangesNothingSaysWhy) {
-  EXPECT_EQ(FaultOf("state: Healthy, because: known, sentence: x", "xid"), "");
-  EXPECT_THAT(FaultOf("state: Unhealthy, because: known, sentence: hot"),
+  EXPECT_EQ(WordFault("state: Healthy, because: known, sentence: x", "xid"), "");
+  EXPECT_THAT(WordFault("state: Unhealthy, because: known, sentence: hot"),
               HasSubstr("r: because is for a Healthy rule"));
 }
 
 TEST(WordCheck, DefaultsThatAStateHasNoUseForAreLeftOut) {
-  EXPECT_EQ(FaultOf("state: Unhealthy, sentence: x", "xid"), "");
-  EXPECT_EQ(FaultOf("state: Healthy, sentence: x", "xid"), "") << "because is the default's";
+  EXPECT_EQ(WordFault("state: Unhealthy, sentence: x", "xid"), "");
+  EXPECT_EQ(WordFault("state: Healthy, sentence: x", "xid"), "") << "because is the default's";
 }
 
 TEST(WordCheck, OnlyAnEventClearsOtherFindings) {
-  EXPECT_EQ(FaultOf("state: Healthy, clears: [reset], sentence: x", "xid"), "");
-  EXPECT_THAT(FaultOf("state: Unhealthy, clears: [reset], sentence: hot"),
+  EXPECT_EQ(WordFault("state: Healthy, clears: [reset], sentence: x", "xid"), "");
+  EXPECT_THAT(WordFault("state: Unhealthy, clears: [reset], sentence: hot"),
               HasSubstr("r: clears is done by what happens"));
 }
 
 // Nothing is missed where it is misspelt: it has no file.
 TEST(WordCheck, ASignWithoutASourceIsNoMisspeltOneThatDriversShow) {
   const auto named = [](const char* sign) {
-    return FaultOf("state: Unhealthy, sentence: gone", "heat", sign);
+    return WordFault("state: Unhealthy, sentence: gone", "heat", sign);
   };
   EXPECT_EQ(named("- {name: present, kind: reading}\n"), "");
   EXPECT_EQ(named("- {name: power, kind: reading}\n"), "");
