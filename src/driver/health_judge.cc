@@ -177,7 +177,7 @@ bool HealthJudge::Keep(const std::vector<HealthChange>& changes) {
 void HealthJudge::Release(std::uint64_t write, const std::vector<Verdict>& after) {
   for (const Verdict& verdict : after) {
     const auto held = held_.find(verdict.health.id.device);
-    // Of a device that was forgotten since.
+    // The device was forgotten since.
     if (held == held_.end() || write < held->second.first) continue;
     held->second.shown = verdict;
     if (write == held->second.last) held_.erase(held);

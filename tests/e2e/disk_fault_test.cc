@@ -189,7 +189,7 @@ TEST_F(DiskFault, FrozenUnderContainersHoldsUpThePodsThatWaitForItAndNothingElse
   node_.ExpectBystanderUntouched();
 }
 
-// Of what a driver has found; its sockets and claims are elsewhere.
+// What a driver has found is on the disk; its sockets and claims are elsewhere.
 TEST_F(DiskFault, FrozenUnderADriverDelaysNoFaultAndAllIsKeptOnceItGoesOn) {
   if (const Status own = EnterOwnMounts(); !own.ok()) {
     GTEST_SKIP() << "a frozen disk: " << own.message();
