@@ -193,7 +193,7 @@ void Confine(pid_t pid, const Process::Confinement& confinement) {
   }
 }
 
-StatusOr<pid_t> Spawn(Process::Options& options, int output) {
+StatusOr<pid_t> SpawnChild(Process::Options& options, int output) {
   SpawnPlan plan;
   plan.ResetSignals();
   auto* actions = plan.actions();
@@ -343,6 +343,12 @@ Process::~Process() = default;
 
 StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
                                                   std::function<void(Exit)> on_exit) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Process> process, Spawn(std::move(options)));
+  process->Watch(loop, std::move(on_exit));
+  return process;
+}
+
+StatusOr<std::unique_ptr<Process>> Process::Spawn(Options options) {
   RETURN_IF_ERROR(CheckOptions(options));
   auto impl = std::make_unique<Impl>();
   Fd childs_end;
@@ -359,21 +365,24 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
     if (!childs_end) return ErrnoStatus(errno, "open " + options.output_path);
   }
   // The child's end is closed on return; while we held it, its end could never be seen.
-  ASSIGN_OR_RETURN(impl->pid, Spawn(options, childs_end.get()));
+  ASSIGN_OR_RETURN(impl->pid, SpawnChild(options, childs_end.get()));
   impl->confined = options.confinement.has_value();
   // From here on a failure kills and reaps the child, by ~Impl.
   impl->running = true;
   impl->pidfd = OpenProcess(impl->pid);
   if (!impl->pidfd) return ErrnoStatus(errno, "watch the end of " + options.command.front());
   impl->on_output = std::move(options.on_output);
-  impl->on_exit = std::move(on_exit);
-  Impl* const i = impl.get();
+  return std::unique_ptr<Process>(new Process(std::move(impl)));
+}
+
+void Process::Watch(IoLoop& loop, std::function<void(Exit)> on_exit) {
+  Impl* const i = impl_.get();
+  i->on_exit = std::move(on_exit);
   if (i->output) {
     i->output_watch =
         loop.WatchFd(i->output.get(), {.readable = true}, [i](Readiness) { i->OnOutput(); });
   }
   i->end_watch = loop.WatchFd(i->pidfd.get(), {.readable = true}, [i](Readiness) { i->OnEnd(); });
-  return std::unique_ptr<Process>(new Process(std::move(impl)));
 }
 
 pid_t Process::pid() const { return impl_->pid; }

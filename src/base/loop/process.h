@@ -68,6 +68,11 @@ class Process {
   // descriptors are used up, or the error of opening output_path.
   static StatusOr<std::unique_ptr<Process>> Start(IoLoop& loop, Options options,
                                                   std::function<void(Exit)> on_exit);
+  // The same in two steps, the first of which any thread may take: it waits until the kernel has
+  // loaded the program, for ever where that lies on a file system that hangs. Nothing is read of
+  // the child and no end seen before the second, which is taken once, on the loop.
+  static StatusOr<std::unique_ptr<Process>> Spawn(Options options);
+  void Watch(IoLoop& loop, std::function<void(Exit)> on_exit);
   // Kills (SIGKILL) and reaps when it still runs; on_exit is not called then. A confined one is not
   // waited for, since in the kernel it may hang for ever: it is reaped when we end.
   ~Process();

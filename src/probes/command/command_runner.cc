@@ -11,6 +11,8 @@
 #include <map>
 #include <utility>
 
+#include "base/files/detached_queue.h"
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/process.h"
 #include "base/repeated_log.h"
@@ -40,11 +42,15 @@ class ProcessRunner final : public CommandRunner {
     CommandEnd end;
     std::size_t printed = 0;  // bytes
     std::function<void(const CommandEnd&)> done;
-    std::unique_ptr<Process> process;
-    std::string group;  // its control group; "" without
+    // One a run: a program that hangs while it is loaded holds up no other. Null once it has
+    // started.
+    std::unique_ptr<DetachedQueue> starter;
+    std::unique_ptr<Process> process;  // null until then
+    std::string group;                 // its control group; "" without
     Timer timeout;
   };
 
+  void OnStarted(std::uint64_t id, StatusOr<std::unique_ptr<Process>> process);
   void OnOutput(Running& running, std::string_view bytes);
   void OnExit(std::uint64_t id, Process::Exit exit);
   void Finish(std::uint64_t id);
@@ -70,6 +76,7 @@ class ProcessRunner final : public CommandRunner {
   std::vector<std::string> ended_groups_;  // that still have processes
   Timer look_;
   std::uint64_t next_ = 0;
+  const Liveness liveness_;
 };
 
 ProcessRunner::~ProcessRunner() {
@@ -99,18 +106,31 @@ void ProcessRunner::Run(CommandRequest request, std::function<void(const Command
   options.confinement = Process::Confinement{
       .cpu_most = std::chrono::duration_cast<std::chrono::seconds>(request.cpu)};
   Group(id, *options.confinement);
-  auto process = Process::Start(loop_, std::move(options),
-                                [this, id](Process::Exit exit) { OnExit(id, exit); });
+  running.timeout =
+      loop_.After(request.timeout, [&running] { Kill(running, CommandEnd::How::kTimedOut); });
+  running.starter = std::make_unique<DetachedQueue>(loop_, "command");
+  RunFor(
+      liveness_, *running.starter,
+      [options = std::move(options)]() mutable { return Process::Spawn(std::move(options)); },
+      [this, id](StatusOr<std::unique_ptr<Process>> process) {
+        OnStarted(id, std::move(process));
+      });
+}
+
+void ProcessRunner::OnStarted(std::uint64_t id, StatusOr<std::unique_ptr<Process>> process) {
+  Running& running = running_.at(id);
+  // It is what calls us, so it goes a little later.
+  loop_.Post([starter = std::move(running.starter)] {});
   if (!process.ok()) {
     running.end.how = CommandEnd::How::kNotStarted;
     running.end.error = process.status().message();
     TakeGroup(running);
-    running.timeout = loop_.After(Duration::zero(), [this, id] { Finish(id); });
-    return;
+    return Finish(id);
   }
   running.process = std::move(process).value();
-  running.timeout =
-      loop_.After(request.timeout, [&running] { Kill(running, CommandEnd::How::kTimedOut); });
+  running.process->Watch(loop_, [this, id](Process::Exit exit) { OnExit(id, exit); });
+  // Its time was over before it had begun.
+  if (running.end.how != CommandEnd::How::kExited) running.process->Signal(SIGKILL);
 }
 
 void ProcessRunner::Group(std::uint64_t id, Process::Confinement& confinement) {
@@ -181,7 +201,7 @@ void ProcessRunner::TakeGroup(Running& running) {
 
 void ProcessRunner::Kill(Running& running, CommandEnd::How how) {
   if (running.end.how == CommandEnd::How::kExited) running.end.how = how;
-  running.process->Signal(SIGKILL);
+  if (running.process) running.process->Signal(SIGKILL);
 }
 
 void ProcessRunner::OnOutput(Running& running, std::string_view bytes) {

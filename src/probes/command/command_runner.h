@@ -73,8 +73,9 @@ class CommandRunner {
 
 // Starts processes, each with a group of its own, nice, and with an environment of PATH and LC_ALL
 // alone; each in a control group of its own where `groups` are usable. The loop outlives it;
-// destroying it kills what runs, and waits 200 ms at most for what is in a group. `groups` may be
-// null. What they could not do is in the log once, which outlives it.
+// destroying it kills what runs, and waits 200 ms at most for what is in a group. Programs are
+// loaded by threads, since that may hang as they do. `groups` may be null. What they could not do
+// is in the log once, which outlives it.
 std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop,
                                                  std::unique_ptr<ControlGroups> groups = nullptr,
                                                  Log& log = NullLog());
