@@ -70,12 +70,7 @@ TEST_F(SlowlyLoadedCommandTest, NothingIsLeftOfItWhenItsRunnerHasGone) {
   runner_.reset();
   LetItLoad();
   int status = 0;
-  pid_t ended = 0;
-  for (int look = 0; look < 5000 && ended == 0; ++look) {
-    ended = ::waitpid(-1, &status, WNOHANG);
-    ::poll(nullptr, 0, 1);
-  }
-  EXPECT_NE(ended, 0) << "it runs on";
+  const pid_t ended = ::waitpid(-1, &status, 0);
   EXPECT_TRUE(ended < 0 || WTERMSIG(status) == SIGKILL) << status;
 }
 
