@@ -1,7 +1,6 @@
 // Programs that hang while the kernel loads them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/wait.h>
 
 #include <csignal>
