@@ -115,7 +115,7 @@ TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
 TEST(DriverConfig, WithdrawalForWantOfATaintNeedsTheTaint) {
   DriverConfig config = GoodConfig(Kind::kGpu);
   config.withdraw_unhealthy = "without-taints";
-  EXPECT_THAT(Validate(config).message(), HasSubstr("say by --taint-unhealthy which taint"));
+  EXPECT_THAT(Validate(config).message(), HasSubstr("give --taint-unhealthy as well"));
   config.taint_unhealthy = "NoSchedule";
   EXPECT_EQ(Validate(config), OkStatus());
 }
@@ -126,14 +126,15 @@ TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   EXPECT_EQ(Validate(config), OkStatus());
   EXPECT_EQ(StateDirectory(config), "/run/galen/health/.state/gpu.vendor.example");
   config.taint_unhealthy = "NoSchedule";
-  EXPECT_THAT(Validate(config).message(), HasSubstr("--taint-unhealthy: the slices are those of"));
+  EXPECT_THAT(Validate(config).message(),
+              HasSubstr("--taint-unhealthy: leave it out, since only the driver of"));
   config = {.kind = Kind::kNvidia, .driver = config.driver, .health_only_for = config.driver.name};
   config.taint_degraded = "NoSchedule";
   config.withdraw_unhealthy = "always";
   config.health_attributes = true;
-  EXPECT_THAT(Validate(config).message(), AllOf(HasSubstr("--taint-degraded: the slices are"),
-                                                HasSubstr("--withdraw-unhealthy: the slices are"),
-                                                HasSubstr("--health-attributes: the slices are")));
+  EXPECT_THAT(Validate(config).message(), AllOf(HasSubstr("--taint-degraded: leave it out"),
+                                                HasSubstr("--withdraw-unhealthy: leave it out"),
+                                                HasSubstr("--health-attributes: leave it out")));
   config = {.kind = Kind::kNvidia, .driver = config.driver, .health_only_for = config.driver.name};
   config.health_sources = "/" + std::string(110, 'd');
   EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources: the path "));
@@ -142,7 +143,8 @@ TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   config = GoodConfig(Kind::kNvidia);
   config.health_only_for = config.driver.name;
   config.driver.device_plugin.resource = "vendor.com/gpu";
-  EXPECT_THAT(Validate(config).message(), HasSubstr("--device-plugin: the devices are those of"));
+  EXPECT_THAT(Validate(config).message(),
+              HasSubstr("--device-plugin: leave it out, since only the driver of"));
   DriverConfig simulated = GoodConfig(Kind::kGpu);
   simulated.health_only_for = simulated.driver.name;
   EXPECT_THAT(Validate(simulated).message(),
@@ -179,9 +181,10 @@ TEST(DriverConfig, BesideADevicePluginRefusalsSpeakOfOne) {
   config.taint_unhealthy = "NoSchedule";
   config.driver.device_plugin.resource = "vendor.com/gpu";
   const std::string told(Validate(config).message());
-  EXPECT_THAT(told, HasSubstr("simulated GPUs are no other device plugin's"));
-  EXPECT_THAT(told, HasSubstr("--taint-unhealthy: devices of a device plugin"));
-  EXPECT_THAT(told, HasSubstr("--device-plugin: the devices are those of the device plugin of"));
+  EXPECT_THAT(told, HasSubstr("simulated GPUs cannot report for another device plugin"));
+  EXPECT_THAT(told,
+              HasSubstr("--taint-unhealthy: leave it out, since the devices of a device plugin"));
+  EXPECT_THAT(told, HasSubstr("--device-plugin: leave it out, since only the device plugin of"));
   EXPECT_THAT(told, Not(HasSubstr("driver of --health-only-for")));
 }
 

@@ -112,7 +112,7 @@ TEST_F(RulesFileTest, OtherSignsNeedARestart) {
   Pass();
   EXPECT_TRUE(applied_.empty());
   EXPECT_EQ(Stale(), 1);
-  EXPECT_THAT(lines_.back(), HasSubstr("restart the driver to read them"));
+  EXPECT_THAT(lines_.back(), HasSubstr("restart the driver to use them"));
 }
 
 TEST_F(RulesFileTest, ADiskThatHangsHoldsNothingUp) {

@@ -200,7 +200,8 @@ TEST_F(GuardedAdminServerTest, ShowsACertificateThatWasReplacedAndKeepsTheOldOne
   const net::TestAuthority second("second");
   WriteFile("/crt", second.Issue({.addresses = {"127.0.0.1"}}).certificate_pem);
   runner_.RunUntil([&] { return !warnings_.empty(); });
-  EXPECT_THAT(warnings_.front(), HasSubstr("cannot be replaced")) << "the key is the old one's";
+  EXPECT_THAT(warnings_.front(), HasSubstr("the previous one stays in use"))
+      << "the key is the old one's";
   EXPECT_EQ(Ask(first_, "s3cret"), 200);
   Issue(second);
   int status = 0;

@@ -167,7 +167,8 @@ TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault)
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter->Send("HTTP/1.0 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), 100);
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme at " + url + ": more than 4194304"});
+  node_.ExpectSays(
+      kTrainer, {"card0 Unknown", "exporter acme at " + url + ": the page has more than 4194304"});
   exporter->Hang();
   node_.ExpectSays(kTrainer, {"card0 Unknown"});
   exporter->Show("remap_failure{card=\"card0\"} 0\n");

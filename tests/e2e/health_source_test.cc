@@ -99,7 +99,9 @@ TEST_F(HealthSourceStory, ARefusedCommandLineSaysWhyAndStartsNothing) {
                                              "10de", "--node", "node-7", "--health-only-for",
                                              kVendor, "--taint-unhealthy", "NoSchedule"});
   EXPECT_EQ(outcome.exit_code, 64);
-  EXPECT_THAT(outcome.error, HasSubstr("--taint-unhealthy: the slices are those of the driver"));
+  EXPECT_THAT(
+      outcome.error,
+      HasSubstr("--taint-unhealthy: leave it out, since only the driver of --health-only-for"));
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST_P(KubectlTest, ShowsWhyAPodWaits) {
            std::string::npos;
   }));
   EXPECT_THAT(Ok({"get", "pod", "trainer-0", "-o", "jsonpath={.status.conditions[*].message}"}),
-              AllOf(HasSubstr("device class gpu"), HasSubstr("only driver selection")));
+              AllOf(HasSubstr("device class gpu"), HasSubstr("it supports only device.driver")));
 }
 
 TEST_P(KubectlTest, AppliesOnTheServerAndRespectsOtherOwners) {

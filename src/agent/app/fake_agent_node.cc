@@ -97,7 +97,14 @@ FakePlugin& AgentNode::AddDriver(const std::vector<std::string>& devices,
   std::vector<FakeReport> reports;
   for (const std::string& device : devices) reports.push_back({.device = device});
   drivers.back()->Report(reports);
-  drivers.back()->PrepareAs(devices);
+  drivers.back()->PrepareBy([this, driver](const ObjectKey& claim) {
+    std::vector<std::string> held;
+    const Json object = cluster.Get(kube::kResourceClaims, claim.name, claim.ns);
+    for (const Json& result : object["status"]["allocation"]["devices"]["results"].items()) {
+      if (result["driver"].AsString() == driver) held.push_back(result["device"].AsString());
+    }
+    return held;
+  });
   drivers.back()->Start();
   if (cluster.Get(kube::kDeviceClasses, driver).is_null()) {
     cluster.AddClass(driver, driver);

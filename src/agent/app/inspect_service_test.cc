@@ -393,7 +393,7 @@ TEST_F(InspectServiceTest, ATextThatIsNoUtf8IsRefusedAndNothingIsWrittenToStanda
   const auto answer = Explain("trainer-\xff");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(answer.status().code(), Code::kInvalidArgument);
-  EXPECT_THAT(answer.status().message(), HasSubstr("a text in it is no UTF-8"));
+  EXPECT_THAT(answer.status().message(), HasSubstr("a text in it is not UTF-8"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct FakePlugin::Methods {
       item.set_error(self.prepare_error_);
       if (!self.prepare_error_.empty()) continue;
       self.prepared_[claim.uid()] = claim.name();
-      for (const std::string& name : self.devices_) {
+      for (const std::string& name : self.devices_of_({claim.namespace_(), claim.name()})) {
         dra::Device& device = *item.add_devices();
         device.set_pool_name(self.options_.pool);
         device.set_device_name(name);

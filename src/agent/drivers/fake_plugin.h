@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "agent/drivers/fake_socket_directory.h"
 #include "base/loop/loop.h"
+#include "model/claim.h"
 #include "net/fake_link.h"
 #include "rpc/service.h"
 
@@ -80,8 +82,12 @@ class FakePlugin {
   void AnswerStreamsWith(std::optional<Status> status) { stream_answer_ = std::move(status); }
   void FailPrepare(std::string error) { prepare_error_ = std::move(error); }
   void FailUnprepare(std::string error) { unprepare_error_ = std::move(error); }
-  // The devices that each prepared claim gets.
-  void PrepareAs(std::vector<std::string> devices) { devices_ = std::move(devices); }
+  // The devices that each prepared claim gets, or that one of this namespace and name does.
+  void PrepareAs(std::vector<std::string> devices) {
+    devices_of_ = [devices = std::move(devices)](const ObjectKey&) { return devices; };
+  }
+  using DevicesOf = std::function<std::vector<std::string>(const ObjectKey& claim)>;
+  void PrepareBy(DevicesOf devices_of) { devices_of_ = std::move(devices_of); }
   void LeaveClaimsOut(bool leave_out) { leave_out_ = leave_out; }
   // What the claim of this name is given is this share of each device.
   void PrepareShare(const std::string& claim, std::string share_id) {
@@ -114,7 +120,7 @@ class FakePlugin {
   std::optional<Status> stream_answer_, one_message_;
   std::string prepare_error_, unprepare_error_;
   bool leave_out_ = false;
-  std::vector<std::string> devices_ = {"gpu-0"};
+  DevicesOf devices_of_ = [](const ObjectKey&) { return std::vector<std::string>{"gpu-0"}; };
   std::map<std::string, std::string> shares_;  // by claim
   std::string report_;
   std::vector<std::string> first_;

@@ -253,8 +253,8 @@ TEST_F(ControlGroupsTest, NamesTheLimitsThatItCannotKeepAndKeepsTheOthers) {
   Write("/own", "5:memory:/\n4:pids:/gone\n");
   fs::create_directories(root() + "/cgroup/memory");
   const ControlGroups groups = MakeBounding();
-  EXPECT_THAT(groups.limitation(), HasSubstr("limits of pids are not kept"));
-  EXPECT_THAT(groups.limitation(), HasSubstr("limits of cpu are not kept"));
+  EXPECT_THAT(groups.limitation(), HasSubstr("limits of pids are not enforced"));
+  EXPECT_THAT(groups.limitation(), HasSubstr("limits of cpu are not enforced"));
   const auto group = groups.Make("run-0", {4096, 32, 1.0});
   ASSERT_TRUE(group.ok());
   EXPECT_EQ(Read(group->directory + "/memory.limit_in_bytes"), "4096");

@@ -79,10 +79,10 @@ TEST(ClaimRequests, AMissingClassIsSomethingToWaitFor) {
 
 TEST(ClaimRequests, OtherCelIsRefusedByTheNameOfItsClassOrRequest) {
   const std::string of_class = WhyNot("[{name: a, exactly: {deviceClassName: clever}}]");
-  EXPECT_TRUE(of_class.starts_with("device class clever: the CEL expression")) << of_class;
+  EXPECT_TRUE(of_class.starts_with("device class clever: galen-sim's scheduler")) << of_class;
   const std::string of_request = WhyNot(R"([{name: a, exactly: {deviceClassName: gpu,
       selectors: [{cel: {expression: "true"}}]}}])");
-  EXPECT_TRUE(of_request.starts_with("request a: the CEL expression")) << of_request;
+  EXPECT_TRUE(of_request.starts_with("request a: galen-sim's scheduler")) << of_request;
 }
 
 TEST(ClaimRequests, WhatFirstFitCannotDecideIsRefused) {
@@ -122,7 +122,7 @@ TEST(DriverSelector, SaysWhatItWasGivenAndWhatItTakes) {
   const Status status = SelectedDriver("device.attributes['x'].memory > 3").status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.message().find("device.attributes['x'].memory > 3"), std::string::npos);
-  EXPECT_NE(status.message().find("only driver selection"), std::string::npos);
+  EXPECT_NE(status.message().find("it supports only device.driver"), std::string::npos);
 }
 
 TEST(DriverSelector, ShowsOnlyTheBeginningOfALongExpression) {

@@ -168,7 +168,8 @@ TEST_F(PlacementTest, WhatCannotBeDecidedHereIsAnErrorThatNamesClaimAndClass) {
   Add(api_sim::FakeClaim("c", "clever"));
   const Status status = PlaceIt(PodWithClaim()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("resourceclaim c: device class clever: the CEL"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("resourceclaim c: device class clever: galen-sim's scheduler"));
 }
 
 TEST_F(PlacementTest, AMissingClassMayCome) {

@@ -130,7 +130,7 @@ TEST_F(SchedulerTest, AClassWithOtherCelIsRefusedByName) {
   AddPod(api_sim::WithClaim(api_sim::FakePod("a"), "gpu", "c"));
   const std::string why = cluster_.WhyPending("a");
   EXPECT_THAT(why, StartsWith("SchedulerError: resourceclaim c: device class clever"));
-  EXPECT_THAT(why, HasSubstr("only driver selection"));
+  EXPECT_THAT(why, HasSubstr("it supports only device.driver"));
   EXPECT_TRUE(cluster_.HasEvent("FailedScheduling", "a"));
 }
 

@@ -40,7 +40,7 @@ TEST(CdiProbe, EachRuleThatIsBrokenIsNamedAndNothingOfTheFileCounts) {
   };
   const std::vector<std::pair<std::string, std::string>> broken = {
       {"{", "byte"},
-      {"[]", "no object"},
+      {"[]", "not an object"},
       {R"({"kind": "v.com/gpu"})", "cdiVersion"},
       {with("gpu", "[]"), "kind \"gpu\""},
       {with("v.com/", "[]"), "kind \"v.com/\""},

@@ -179,7 +179,7 @@ TEST_F(JournalTest, OnlySoManyBrokenFilesAreKept) {
 TEST_F(JournalTest, SegmentThatCannotBeReadIsLeftAloneAndSaid) {
   ASSERT_TRUE(files_.MakeDirectories(Path(3), 0755).ok());
   Open();
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("00000003.segment is left out")));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("00000003.segment cannot be read and is left out")));
   Write({"a"});
   EXPECT_TRUE(files_.Read(Path(4)).ok());
 }

@@ -61,7 +61,7 @@ TEST_F(TlsContextTest, BrokenCertificateIsRefused) {
 TEST_F(TlsContextTest, MissingKeyIsRefused) {
   const Status status =
       MakeServerContext({.certificate_pem = one_.certificate_pem, .key_pem = ""}).status();
-  EXPECT_THAT(status.message(), HasSubstr("no unencrypted private key"));
+  EXPECT_THAT(status.message(), HasSubstr("not an unencrypted private key"));
 }
 
 }  // namespace

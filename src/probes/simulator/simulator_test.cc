@@ -138,7 +138,7 @@ TEST_F(GpuSimulatorTest, RefusesWhatThereIsNotAndSaysWhatThereIs) {
   EXPECT_THAT(Refusal("gpu-9", "xid", "79"), HasSubstr("gpu-0 to gpu-7"));
   EXPECT_THAT(Refusal("gpu-0", "smell", "1"), HasSubstr("temperature, "));
   EXPECT_THAT(Refusal("gpu-0", "temperature", "hot"), HasSubstr("'hot' is not a number"));
-  EXPECT_THAT(Refusal("gpu-0", "temperature", "nan"), HasSubstr("no number"));
+  EXPECT_THAT(Refusal("gpu-0", "temperature", "nan"), HasSubstr("not a number"));
   EXPECT_THAT(Refusal("gpu-0", "temperature", "-400"), HasSubstr("from -40 to 150"));
   EXPECT_THAT(Refusal("gpu-0", "xid", "abc"), HasSubstr("'abc' is not a number"));
   EXPECT_THAT(Refusal("gpu-0", "xid", "9999"), HasSubstr("a whole number from 1 to 999"));
