@@ -42,12 +42,12 @@ StatusOr<std::vector<Sign>> CheckResults::Observe() {
   observing_ = true;
   Look();
   observing_ = false;
-  return Signs();
+  return Signs(parts_.loop.WallNow());
 }
 
-std::vector<Sign> CheckResults::Signs() const {
+std::vector<Sign> CheckResults::Signs(WallTime now) const {
   std::vector<Sign> signs;
-  for (const CheckedDevice& device : devices_) signs.push_back(SignOf(device));
+  for (const CheckedDevice& device : devices_) signs.push_back(SignOf(device, now));
   return signs;
 }
 
@@ -93,9 +93,11 @@ void CheckResults::OnLook(Found found) {
   looking_ = false;
   patience_.Cancel();
   if (observing_) return Take(std::move(found));
-  const std::vector<Sign> before = Signs();
+  // At one time: that it is later is nothing new.
+  const WallTime now = parts_.loop.WallNow();
+  const std::vector<Sign> before = Signs(now);
   Take(std::move(found));
-  if (Signs() != before && look_again_ != nullptr) look_again_();
+  if (Signs(now) != before && look_again_ != nullptr) look_again_();
 }
 
 void CheckResults::NoteListing(const Status& status) {
@@ -179,11 +181,11 @@ const CheckResult* CheckResults::Of(const CheckedDevice& device, CheckSubject su
   return &result;
 }
 
-Sign CheckResults::SignOf(const CheckedDevice& device) const {
+Sign CheckResults::SignOf(const CheckedDevice& device, WallTime now) const {
   Sign sign;
   sign.device = device.name;
   sign.name = kActiveCheckSign;
-  sign.time = parts_.loop.WallNow();
+  sign.time = now;
   if (!listed_) sign.error = trouble_;
   for (const CheckSubject subject : {CheckSubject::kDevice, CheckSubject::kLinks}) {
     const CheckResult* result = Of(device, subject);
@@ -200,7 +202,7 @@ Sign CheckResults::SignOf(const CheckedDevice& device) const {
                              result->code);
       return sign;
     }
-    if (!sign.detail.empty() || parts_.loop.WallNow() - result->ended > kPassedHolds) continue;
+    if (!sign.detail.empty() || now - result->ended > kPassedHolds) continue;
     sign.time = result->ended;
     sign.detail = fmt::format("Active check of {} passed at {}", ToString(subject), ended);
     sign.raw = fmt::format("active check of {} passed at {}", ToString(subject), ended);

@@ -124,8 +124,8 @@ class CheckResults final : public Probe {
   // later. InvalidArgument: it is about another device.
   Status Believe(const CheckResult& result, const std::string& name) const;
   const CheckResult* Of(const CheckedDevice& device, CheckSubject subject) const;
-  std::vector<Sign> Signs() const;
-  Sign SignOf(const CheckedDevice& device) const;
+  std::vector<Sign> Signs(WallTime now) const;
+  Sign SignOf(const CheckedDevice& device, WallTime now) const;
 
   Parts parts_;
   // Shared with a look that may hang for longer than this lives.

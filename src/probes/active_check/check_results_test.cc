@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/fake_disk_queue.h"
+#include "base/loop/epoll_loop.h"
 #include "base/loop/fake_loop.h"
 #include "probes/active_check/fake_result_files.h"
 
@@ -203,6 +204,34 @@ TEST_F(CheckResultsTest, ReadsAFileOnceAndCountsWhatItSays) {
   const std::string text = metrics_.Text();
   EXPECT_THAT(text, HasSubstr("galen_active_checks_total{verdict=\"Failed\"} 1"));
   EXPECT_THAT(text, HasSubstr("galen_active_checks_total{verdict=\"refused\"} 1"));
+}
+
+// By a clock that runs, as FakeLoop's does not: each look would begin the next one at once.
+TEST(CheckResultsByAClockThatRuns, ALookThatFindsNothingNewAsksForNoOther) {
+  const auto loop = *EpollLoop::Create();
+  Metrics metrics;
+  auto* disk = new FakeDiskQueue;
+  auto* files = new FakeResultFiles;
+  CheckResults results({*loop, NullLog(), metrics}, std::unique_ptr<ResultFiles>(files),
+                       std::unique_ptr<DiskQueue>(disk), "/state/checks", "boot-1");
+  results.SetDevices({{.name = "gpu-0", .known = {}}});
+  int asked = 0;
+  results.Start([&asked] { ++asked; });
+  disk->Hang();
+  EXPECT_TRUE(results.Observe().ok());
+  disk->GoOn();
+  EXPECT_EQ(asked, 0);
+  disk->Hang();
+  EXPECT_TRUE(results.Observe().ok());
+  const CheckResult failed{.device = "gpu-0",
+                           .verdict = CheckVerdict::kFailed,
+                           .code = "MemoryMismatch",
+                           .message = "bit 17 is wrong",
+                           .ended = loop->WallNow(),
+                           .boot_id = "boot-1"};
+  files->Write(CheckResultFile(failed.device, failed.subject), ToJson(failed).Dump());
+  disk->GoOn();
+  EXPECT_EQ(asked, 1) << "a result that is new";
 }
 
 }  // namespace
