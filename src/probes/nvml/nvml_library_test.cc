@@ -48,6 +48,14 @@ class NvmlLibraryTest : public ::testing::Test {
     return texts;
   }
 
+  // The same with eighteen links up, without that they are.
+  std::vector<std::string> ReadLinks(const std::string& lines) {
+    std::vector<std::string> texts = Read(kLinksUp + lines);
+    EXPECT_EQ(texts.at(0), "nvlinks-up 18");
+    texts.erase(texts.begin());
+    return texts;
+  }
+  const std::string kLinksUp = "0 links 18\n0 links-up 18\n";
   NvmlModule module_;  // what the kernel module shows without NVML
   TemporaryDirectory directory_;
   const std::string path_ = directory_.Path("answers");
@@ -114,36 +122,33 @@ TEST_F(NvmlLibraryTest, FieldsOfNvlink5AreAddedUpAndOfErrorRatesTheWorstCounts) 
   const std::string lines =
       "0 link-0-field-208 3\n0 link-7-field-208 4\n0 link-7-field-213 1\n0 link-1-field-214 0\n"
       "0 link-0-field-220 4095\n0 link-9-field-220 524\n0 link-9-field-221 70000\n";
-  EXPECT_THAT(Read(lines), ElementsAre("nvlink-receive-errors 7", "nvlink-recoveries 1",
-                                       "nvlink-recoveries-failed 0", "nvlink-bit-error-rate 2e-12",
-                                       "nvlink-symbol-errors 70000"));
+  EXPECT_THAT(
+      ReadLinks(lines),
+      ElementsAre("nvlink-receive-errors 7", "nvlink-recoveries 1", "nvlink-recoveries-failed 0",
+                  "nvlink-bit-error-rate 2e-12", "nvlink-symbol-errors 70000"));
   const auto library = Open();
   const std::vector<Sign> signs = library->Read(library->Gpus()->at(0), NvmlDepth::kPoll);
-  EXPECT_EQ(signs.at(0).raw, "NVML: nvlink-receive-errors 7, 4 of them on link 7");
-  EXPECT_THAT(signs.at(3).raw, HasSubstr(", of link 9"));
-  EXPECT_THAT(Read("0 link-0-field-220 4095\n"), ElementsAre("nvlink-bit-error-rate 0"));
+  EXPECT_EQ(signs.at(1).raw, "NVML: nvlink-receive-errors 7, 4 of them on link 7");
+  EXPECT_THAT(signs.at(4).raw, HasSubstr(", of link 9"));
+  EXPECT_THAT(ReadLinks("0 link-0-field-220 4095\n"), ElementsAre("nvlink-bit-error-rate 0"));
 }
 
 TEST_F(NvmlLibraryTest, AFieldOfALinkThatCannotBeReadIsAnErrorAndTheOthersStay) {
-  EXPECT_THAT(Read("0 link-0-field-214 2\n0 link-3-field-214 result 999\n0 link-0-field-208 1\n"),
-              ElementsAre("nvlink-receive-errors 1", "nvlink-recoveries-failed !NVML error 999"));
-}
-
-TEST_F(NvmlLibraryTest, WhereALinkHasTheOldCounterItsFieldDoesNotCountBesides) {
-  EXPECT_THAT(Read("0 link-0-recoveries 2\n0 link-0-field-213 2\n"),
-              ElementsAre("nvlink-recoveries 2"));
+  EXPECT_THAT(
+      ReadLinks("0 link-0-field-214 2\n0 link-3-field-214 result 999\n0 link-0-field-208 1\n"),
+      ElementsAre("nvlink-receive-errors 1", "nvlink-recoveries-failed !NVML error 999"));
 }
 
 TEST_F(NvmlLibraryTest, ErrorsOfLinksAreAddedUpAndTheWorstLinkIsNamed) {
   const std::string lines =
       "0 link-0-replays 1\n0 link-3-replays 5\n0 link-3-recoveries 0\n0 link-2-crc-flits 7\n"
       "0 link-2-crc-data 1\n0 link-17-crc-data 2\n";
-  EXPECT_THAT(Read(lines),
+  EXPECT_THAT(ReadLinks(lines),
               ElementsAre("nvlink-replays 6", "nvlink-recoveries 0", "nvlink-crc-errors 10"));
   const auto library = Open();
   const std::vector<Sign> signs = library->Read(library->Gpus()->at(0), NvmlDepth::kPoll);
-  EXPECT_EQ(signs.at(2).raw, "NVML: nvlink-crc-errors 10, 8 of them on link 2");
-  EXPECT_THAT(Read("0 link-0-replays 1\n0 link-3-replays result 999\n"),
+  EXPECT_EQ(signs.at(3).raw, "NVML: nvlink-crc-errors 10, 8 of them on link 2");
+  EXPECT_THAT(ReadLinks("0 link-0-replays 1\n0 link-3-replays result 999\n"),
               ElementsAre("nvlink-replays !NVML error 999"));
   Answer("0 links 4\n0 links-up 2\n");
   EXPECT_EQ(Open()->Read(library->Gpus()->at(0), NvmlDepth::kPoll).at(0).raw,

@@ -172,7 +172,8 @@ void ReadPcie(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   if (signs.Has(call.replays(gpu, &replays), "pcie-replays")) signs.Add("pcie-replays", replays);
 }
 
-void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+// Whether the GPU may have links, whose counters are then worth some two hundred calls.
+bool ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned links = 0, up = 0;
   std::string down;
   for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
@@ -180,12 +181,13 @@ void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
     const int result = call.nvlink_state(gpu, link, &active);
     if (IsMissing(result)) continue;
     // Whether it is up is not known, so neither is how many are.
-    if (!signs.Has(result, "nvlinks-up")) return;
+    if (!signs.Has(result, "nvlinks-up")) return true;
     ++links;
     up += active != 0 ? 1 : 0;
     if (active == 0) down += fmt::format("{}{}", down.empty() ? ", not up: " : " ", link);
   }
   if (links > 0) signs.Add("nvlinks-up", up, "links").raw += down;
+  return links > 0;
 }
 
 // A link that is down has no counters. When it is back, what it counted before is nothing new.
@@ -307,6 +309,14 @@ void ReadLinkFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   }
 }
 
+void ReadLinkCounters(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  ReadLinkErrors(call, gpu, "nvlink-replays", {nvml::kNvLinkReplays}, signs);
+  ReadLinkErrors(call, gpu, "nvlink-recoveries", {nvml::kNvLinkRecoveries}, signs);
+  ReadLinkErrors(call, gpu, "nvlink-crc-errors", {nvml::kNvLinkCrcOfFlits, nvml::kNvLinkCrcOfData},
+                 signs);
+  ReadLinkFields(call, gpu, signs);
+}
+
 void ReadFabric(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   nvml::FabricInfo fabric{};
   if (signs.Has(call.fabric_info(gpu, &fabric), "fabric-ready") &&
@@ -334,12 +344,7 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   ReadMemoryErrors(call, handle, signs);
   ReadFields(call, handle, signs);
   ReadPcie(call, handle, signs);
-  ReadNvLink(call, handle, signs);
-  ReadLinkErrors(call, handle, "nvlink-replays", {nvml::kNvLinkReplays}, signs);
-  ReadLinkErrors(call, handle, "nvlink-recoveries", {nvml::kNvLinkRecoveries}, signs);
-  ReadLinkErrors(call, handle, "nvlink-crc-errors",
-                 {nvml::kNvLinkCrcOfFlits, nvml::kNvLinkCrcOfData}, signs);
-  ReadLinkFields(call, handle, signs);
+  if (ReadNvLink(call, handle, signs)) ReadLinkCounters(call, handle, signs);
   ReadFabric(call, handle, signs);
   if (depth == NvmlDepth::kAll) {
     const int inforom = call.validate_inforom(handle);
