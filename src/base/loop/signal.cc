@@ -15,8 +15,9 @@ struct SignalWatch::Impl {
     if (stopping && second == SecondSignal::kIsIgnored) {
       std::signal(SIGTERM, SIG_IGN);  // also drops one that waits
       std::signal(SIGINT, SIG_IGN);
-      std::signal(SIGHUP, SIG_IGN);
     }
+    // A terminal that goes away sends it twice, from the shell and from the kernel.
+    if (stopping) std::signal(SIGHUP, SIG_IGN);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
@@ -35,7 +36,7 @@ void SignalWatch::Impl::OnReadable() {
   // One signal a turn. Equal signals that wait merge into one in the kernel.
   if (::read(fd.get(), &info, sizeof(info)) != sizeof(info)) return;
   if (std::exchange(stopping, true)) {
-    if (second == SecondSignal::kIsIgnored) return;
+    if (second == SecondSignal::kIsIgnored || info.ssi_signo == SIGHUP) return;
     // Whoever asks twice does not want to wait.
     ::_exit(128 + static_cast<int>(info.ssi_signo));
   }

@@ -23,7 +23,7 @@ class SignalWatch {
   // Blocks these signals for the process (call before other threads start, they inherit the mask)
   // and ignores SIGPIPE, for good. `on_stop` runs once, on the loop; it may destroy the watch. A
   // second signal that is not ignored exits with 128 + its number at once, as a shell reports it,
-  // without any clean-up. ResourceExhausted when no descriptor is left.
+  // without any clean-up; a second SIGHUP never does. ResourceExhausted when no descriptor is left.
   static StatusOr<std::unique_ptr<SignalWatch>> Start(
       IoLoop& loop, std::function<void()> on_stop,
       SecondSignal second = SecondSignal::kEndsTheProcess);

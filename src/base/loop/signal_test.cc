@@ -42,6 +42,7 @@ TEST(SignalWatch, GivesTheSignalsBackWhenItGoes) {
 
 // A terminal that is closed must not leave behind what Ctrl-C would remove.
 TEST(SignalWatch, AClosedTerminalAsksToStopTooUnlessThatIsIgnored) {
+  std::signal(SIGHUP, SIG_DFL);
   const auto loop = *EpollLoop::Create();
   int asked = 0;
   const auto stop = [&] {
@@ -54,7 +55,8 @@ TEST(SignalWatch, AClosedTerminalAsksToStopTooUnlessThatIsIgnored) {
     loop->Run();
     EXPECT_EQ(asked, 1);
   }
-  const auto before = std::signal(SIGHUP, SIG_IGN);
+  // Another one, on the way to the end, does not cut that off.
+  EXPECT_EQ(std::signal(SIGHUP, SIG_IGN), SIG_IGN);
   {
     const auto watch = *SignalWatch::Start(*loop, stop);
     std::raise(SIGHUP);
@@ -62,7 +64,24 @@ TEST(SignalWatch, AClosedTerminalAsksToStopTooUnlessThatIsIgnored) {
     loop->Run();
     EXPECT_EQ(asked, 1);
   }
-  std::signal(SIGHUP, before);
+  std::signal(SIGHUP, SIG_DFL);
+}
+
+TEST(SignalWatch, AClosedTerminalAsksTwiceWithoutMeaningIt) {
+  std::signal(SIGHUP, SIG_DFL);
+  const auto loop = *EpollLoop::Create();
+  Timer end;
+  bool ended = false;
+  const auto watch = *SignalWatch::Start(*loop, [&] {
+    std::raise(SIGHUP);
+    end = loop->After(std::chrono::milliseconds(1), [&] {
+      ended = true;
+      loop->Stop();
+    });
+  });
+  std::raise(SIGHUP);
+  loop->Run();
+  EXPECT_TRUE(ended);
 }
 
 TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
