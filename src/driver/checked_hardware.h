@@ -49,12 +49,13 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
   // An error of the hardware is passed on, since it is about all devices; checks still run, and
   // their signs come with the next successful look.
   StatusOr<std::vector<probes::Sign>> Observe() override;
+  void EndProcesses() override { runner_.reset(); }
   bool may_hang() const override { return hardware_->may_hang(); }
   std::vector<sdk::CheckReport> Checks() const override;
 
  private:
   const std::unique_ptr<Hardware> hardware_;
-  const std::unique_ptr<probes::CommandRunner> runner_;
+  std::unique_ptr<probes::CommandRunner> runner_;  // nullptr after EndProcesses
   probes::CommandProbe commands_;
   probes::ExporterProbe exporters_;
   const std::unique_ptr<probes::CheckResults> results_;

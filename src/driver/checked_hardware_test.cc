@@ -93,6 +93,25 @@ TEST_F(CheckedHardwareTest, ShowsWhatTheHardwareShowsAndWhatCommandsSay) {
   EXPECT_THAT(*hardware_.Observe(), SizeIs(2));
 }
 
+// A program that ends without its destructors leaves none of them behind.
+TEST_F(CheckedHardwareTest, EndsItsCommandsWhenItIsTo) {
+  struct Noting final : probes::CommandRunner {
+    explicit Noting(bool& gone_in) : gone(gone_in) {}
+    ~Noting() override { gone = true; }
+    void Run(probes::CommandRequest, std::function<void(const probes::CommandEnd&)>) override {}
+    bool& gone;
+  };
+  bool gone = false;
+  CheckedHardware hardware(Edges{loop_, NullLog(), metrics_of_other_, state_, rules_},
+                           std::make_unique<OneDevice>(),
+                           {.runner = std::make_unique<Noting>(gone),
+                            .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
+                            .fetch = [this](const auto&, Duration) { return page_; }});
+  EXPECT_TRUE(hardware.Observe().ok());
+  hardware.EndProcesses();
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(CheckedHardwareTest, ShowsWhatAnExporterSaysOfADevice) {
   page_ = std::string("heat{pci=\"00000000:4B:00.0\"} 91\n");
   const std::vector<probes::Sign> signs = *hardware_.Observe();

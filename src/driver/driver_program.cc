@@ -307,8 +307,8 @@ Status Program::Start() {
 }
 
 void Program::Finish(int code) {
-  {
-    // Long enough for a slow disk.
+  hardware_->EndProcesses();
+  {  // A second is long enough for a slow disk.
     const StartDeadline deadline(std::chrono::seconds(1), [end = end_] {
       end(kExitFailed, "the disk hangs: what was found last is not kept");
     });

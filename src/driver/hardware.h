@@ -45,6 +45,9 @@ class Hardware : public probes::Probe {
   // Starts to listen for signs that the hardware reports by itself. Once; `events` outlives the
   // hardware.
   virtual Status Start(HardwareEvents& events) = 0;
+  // Ends the processes that it has started. The last call, once the loop has ended: a program that
+  // does not wait for its threads must not leave these behind.
+  virtual void EndProcesses() {}
   // Whether it has threads in calls that may never return: a program that ends must not wait for
   // them.
   virtual bool may_hang() const { return false; }
