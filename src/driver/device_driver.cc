@@ -100,7 +100,7 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
   std::map<std::string, CdiEdits> edits;
   for (const DeviceClaim::Held& held : claim.devices) {
     DeviceEdits of_device = EditsFor(held.device);
-    if (auto* failure = std::get_if<Failure>(&of_device)) return *std::move(failure);
+    if (auto* failure = std::get_if<Failure>(&of_device)) return std::move(*failure);
     edits[held.device] = std::get<CdiEdits>(std::move(of_device));
   }
   return edits;
