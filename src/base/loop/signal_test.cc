@@ -60,7 +60,8 @@ TEST(SignalWatch, AClosedTerminalAsksToStopTooUnlessThatIsIgnored) {
   {
     const auto watch = *SignalWatch::Start(*loop, stop);
     std::raise(SIGHUP);
-    loop->Post([&] { loop->Stop(); });
+    // Long enough for it to be read, if it were.
+    const Timer end = loop->After(std::chrono::milliseconds(5), [&] { loop->Stop(); });
     loop->Run();
     EXPECT_EQ(asked, 1);
   }

@@ -10,6 +10,7 @@ namespace galen::probes {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What is wrong with a file of one rule: of the reading `heat`, or of another sign that `fields`
 // names. "": nothing.
@@ -57,6 +58,25 @@ TEST(WordCheck, OnlyAnEventClearsOtherFindings) {
   EXPECT_EQ(WordFault("state: Healthy, clears: [reset], sentence: x", "xid"), "");
   EXPECT_THAT(WordFault("state: Unhealthy, clears: [reset], sentence: hot"),
               HasSubstr("r: clears is done by what happens"));
+}
+
+TEST(WordCheck, ATimePastAMonthIsASlip) {
+  EXPECT_EQ(WordFault("state: Unhealthy, sentence: hot, enter_for: 744h"), "");
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: hot, enter_for: 2000000h"),
+              HasSubstr("r: enter_for is past 31 days"));
+  EXPECT_THAT(WordFault("state: Unhealthy, sentence: x, until: 2000000h", "xid"),
+              HasSubstr("r: until is past 31 days"));
+}
+
+TEST(WordCheck, AMetricsNameHasNoLabelsInIt) {
+  const auto named = [](const char* metric) {
+    return WordFault(
+        "state: Unhealthy, sentence: hot", "heat",
+        fmt::format("- {{name: fan, kind: reading, exporter: e, metric: '{}'}}\n", metric));
+  };
+  EXPECT_THAT(named("acme fan"), HasSubstr("fan: metric is no name of a metric"));
+  EXPECT_THAT(named("fan{pci=1}"), HasSubstr("fan: metric is no name of a metric"));
+  EXPECT_THAT(named("acme_fan"), Not(HasSubstr("metric")));
 }
 
 // Nothing is missed where it is misspelt: it has no file.

@@ -36,6 +36,12 @@ class FakeSysfs final : public SysfsFiles {
     return std::vector<std::string>(names.begin(), names.end());
   }
   bool IsDirectory(const std::string& path) const override { return List(path).ok(); }
+  std::optional<SysfsDirectory> Open(SysfsDirectory last) const override {
+    if (!IsDirectory(last.path)) return std::nullopt;
+    if (last.identity) ++opened_again;
+    last.identity.emplace();
+    return last;
+  }
   std::string Resolve(const std::string& path) const override {
     const auto link = links.find(path);
     if (link != links.end()) return link->second;
@@ -49,6 +55,7 @@ class FakeSysfs final : public SysfsFiles {
   std::map<std::string, std::string> files;  // by path
   std::map<std::string, std::string> links;  // what Resolve() gives
   std::map<std::string, Status> errors;      // files that cannot be read
+  mutable int opened_again = 0;              // with what a look before has left
 };
 
 }  // namespace galen::probes

@@ -217,7 +217,7 @@ TEST_F(KeptFiles, AreNotThoseOfADirectoryThatWentAway) {
   EXPECT_EQ(Look("f"), "2\n");
 }
 
-TEST_F(KeptFiles, AreNoneBehindALinkOrAFolderOrAPipe) {
+TEST_F(KeptFiles, AreNoneBehindALinkOrAFolder) {
   place_.Put("d/below/f", "1\n");
   place_.Put("e/f", "2\n");
   place_.Link("d/link", "e/f");
@@ -229,6 +229,16 @@ TEST_F(KeptFiles, AreNoneBehindALinkOrAFolderOrAPipe) {
   std::filesystem::remove(place_.root + "/d/link");
   place_.Link("d/link", "d/below/f");
   EXPECT_EQ(Look("link"), "1\n");
+}
+
+// Opened twice, it would lose what its writer gave to whoever opened it first.
+TEST_F(KeptFiles, AreNoPipes) {
+  place_.Put("d/f", "1\n");
+  ASSERT_EQ(::mkfifo((place_.root + "/d/pipe").c_str(), 0600), 0);
+  for (int look = 0; look < 2; ++look) Look("f");
+  std::thread writer([&] { std::ofstream(place_.root + "/d/pipe") << "7\n"; });
+  EXPECT_EQ(Look("pipe"), "7\n");
+  writer.join();
 }
 
 TEST_F(KeptFiles, AreNoMoreThanMayBeOpen) {

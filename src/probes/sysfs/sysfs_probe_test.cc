@@ -99,6 +99,13 @@ TEST_F(SysfsProbeTest, ShowsEachSignWithWhatIsExpectedOfIt) {
   EXPECT_EQ(NumberOf(*Look("b", "present")), 1);
 }
 
+TEST_F(SysfsProbeTest, WhatALookLeavesOpenIsThereForTheNext) {
+  Look("a", "width");
+  EXPECT_EQ(files_.opened_again, 0);
+  Look("a", "width");
+  EXPECT_EQ(files_.opened_again, 2) << "of two devices";
+}
+
 TEST_F(SysfsProbeTest, AFileThatADeviceNeverHadIsNoSignOfIt) {
   EXPECT_EQ(Look("a", "slow"), std::nullopt);
 }
