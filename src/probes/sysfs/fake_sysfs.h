@@ -39,7 +39,7 @@ class FakeSysfs final : public SysfsFiles {
   std::optional<SysfsDirectory> Open(SysfsDirectory last) const override {
     if (!IsDirectory(last.path)) return std::nullopt;
     if (last.identity) ++opened_again;
-    last.identity.emplace();
+    last.identity = SysfsDirectory::Identity{.inode = 1};
     return last;
   }
   std::string Resolve(const std::string& path) const override {
