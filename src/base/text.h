@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +34,10 @@ void GiveBack(std::string& text);
 
 // Without spaces, tabs and line ends before and after; a part of `text`.
 std::string_view Trimmed(std::string_view text);
+
+// The whole number of digits that the text begins with; nullopt where it begins with none, or with
+// one that does not fit.
+std::optional<std::int64_t> LeadingNumber(std::string_view text);
 
 // "1 slice", "3 slices".
 std::string Counted(std::size_t count, std::string_view what);

@@ -82,6 +82,16 @@ TEST(Counted, IsOneOrMany) {
   EXPECT_EQ(Counted(12, "slice"), "12 slices");
 }
 
+TEST(LeadingNumber, IsOfDigitsThatFitAndEndsWhereTheyDo) {
+  EXPECT_EQ(LeadingNumber("12"), 12);
+  EXPECT_EQ(LeadingNumber("0\n"), 0);
+  EXPECT_EQ(LeadingNumber("7:30"), 7);
+  EXPECT_EQ(LeadingNumber("9223372036854775807"), INT64_MAX);
+  for (const char* none : {"", "-1", "-0", "+1", " 1", "a1", "9223372036854775808"}) {
+    EXPECT_EQ(LeadingNumber(none), std::nullopt) << none;
+  }
+}
+
 TEST(IsNear, TakesOneOrTwoWrongLettersForASlip) {
   for (const auto& [a, b] : {std::pair("fiel", "file"), std::pair("temprature", "temperature"),
                              std::pair("hwen", "when"), std::pair("row", "row")}) {

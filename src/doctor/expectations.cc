@@ -45,7 +45,7 @@ StatusOr<ExpectedDevices> ReadDevices(const Json& row) {
   ExpectedDevices devices{.model = row["model"].AsString(),
                           .driver = row["driver"].AsString(),
                           .pci = row["pci"].AsString(),
-                          .count = row["count"].AsInt(-1)};
+                          .count = row["count"].AsInt()};
   ASSIGN_OR_RETURN(devices.addresses, Texts(row, "addresses"));
   if (devices.model.empty() == devices.pci.empty()) {
     return InvalidArgument("needs one of model and pci");

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <optional>
 #include <string_view>
 
+#include "base/text.h"
 #include "model/driver_version.h"
 
 namespace galen::device_driver {
@@ -89,17 +90,16 @@ StatusOr<std::vector<std::string>> FindMigNodes(FileSystem& files, const std::st
        {instance + "/access", fmt::format("{}/ci{}/access", instance, compute_instance)}) {
     const StatusOr<std::string> text = files.Read(path);
     const std::size_t at = text.ok() ? text->find(kMinor) : std::string::npos;
-    int minor = -1;
-    if (at != std::string::npos) {
-      std::from_chars(text->data() + at + kMinor.size(), text->data() + text->size(), minor);
-    }
-    if (minor < 0) {
+    const std::optional<std::int64_t> minor =
+        at == std::string::npos ? std::nullopt
+                                : LeadingNumber(std::string_view(*text).substr(at + kMinor.size()));
+    if (!minor) {
       return FailedPrecondition(
           "NVIDIA's kernel module shows no capability {}: the MIG instance was destroyed, or the "
           "driver does not see the host's /proc",
           path);
     }
-    nodes.push_back(fmt::format("nvidia-caps/nvidia-cap{}", minor));
+    nodes.push_back(fmt::format("nvidia-caps/nvidia-cap{}", *minor));
   }
   return nodes;
 }
@@ -134,9 +134,8 @@ std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::stri
     const StatusOr<std::string> text =
         files.Read(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs_root, gpu.pci_address));
     if (!text.ok()) continue;
-    std::int64_t node = -1;
-    std::from_chars(text->data(), text->data() + text->size(), node);
-    if (node >= 0) nodes[gpu.pci_address] = node;
+    // The kernel writes -1 where there is none.
+    if (const auto node = LeadingNumber(*text)) nodes[gpu.pci_address] = *node;
   }
   return nodes;
 }

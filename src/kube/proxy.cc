@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "base/text.h"
@@ -46,12 +45,10 @@ bool InNetwork(const std::string& host, std::string_view network) {
   if (slash == std::string_view::npos) return false;
   const auto ip = ParseIp(host);
   const auto base = ParseIp(std::string(network.substr(0, slash)));
-  const std::string_view digits = network.substr(slash + 1);
-  int bits = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  const std::optional<std::int64_t> bits = LeadingNumber(network.substr(slash + 1));
   // Networks of one address family match no addresses of the other.
-  if (!ip || !base || ip->bits != base->bits || bits < 0 || bits > base->bits) return false;
-  return SamePrefix(*ip, *base, bits);
+  if (!ip || !base || ip->bits != base->bits || !bits || *bits > base->bits) return false;
+  return SamePrefix(*ip, *base, static_cast<int>(*bits));
 }
 
 // Go's tools treat these alike; a proxy elsewhere could not reach them anyway.

@@ -150,9 +150,8 @@ void AgentApp::Start() {
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
-  // A watcher logs what it cannot watch, and goes on by rescanning now and then.
-  if (source_watcher_) static_cast<void>(source_watcher_->Start());
-  static_cast<void>(watcher_.Start());
+  if (source_watcher_) source_watcher_->Start();
+  watcher_.Start();
 }
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {

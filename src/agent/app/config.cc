@@ -158,7 +158,7 @@ void ReadPostMortems(Reader& reader, const Json& file, AgentConfig& config) {
   }
   const Json& bytes = file["postMortemBytesMax"];
   if (bytes.is_null()) return;
-  const std::int64_t said = bytes.AsInt(-1);
+  const std::int64_t said = bytes.AsInt();  // 0, too little, when it is no number
   if (said >= static_cast<std::int64_t>(kPostMortemBytesLeast) &&
       said <= static_cast<std::int64_t>(kPostMortemBytesMost)) {
     config.post_mortem_bytes_max = static_cast<std::size_t>(said);

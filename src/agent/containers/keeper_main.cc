@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "agent/containers/process_search.h"
@@ -215,31 +216,36 @@ class Keeper {
 };
 
 // Closes every descriptor but `socket` and puts /dev/null in the place of the three first ones.
-// The socket's number, or -1 with errno set.
-int KeepOnly(int socket) {
+// Gives the socket's new number; nullopt with errno set.
+std::optional<int> KeepOnly(int socket) {
   const int kept = ::fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (kept < 0) return -1;
-  if (::close_range(static_cast<unsigned>(kept) + 1, UINT_MAX, 0) != 0) return -1;
+  if (kept < 0) return std::nullopt;
+  if (::close_range(static_cast<unsigned>(kept) + 1, UINT_MAX, 0) != 0) {
+    return std::nullopt;
+  }
   const bool more = kept > STDERR_FILENO + 1;
-  if (more && ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(kept) - 1, 0) != 0) return -1;
+  if (more && ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(kept) - 1, 0) != 0) {
+    return std::nullopt;
+  }
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0) return -1;
+  if (null < 0) return std::nullopt;
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (null == fd ? ::fcntl(fd, F_SETFD, 0) < 0 : ::dup2(null, fd) < 0) return -1;
+    if (null == fd ? ::fcntl(fd, F_SETFD, 0) < 0 : ::dup2(null, fd) < 0) return std::nullopt;
   }
   if (null > STDERR_FILENO) ::close(null);
   return kept;
 }
 
-// -1 with errno set.
-int ChildEnds() {
+// A signalfd(2) that is readable once a child has ended; nullopt with errno set.
+std::optional<int> ChildEnds() {
   ResetSignals();
   for (const int signal : kIgnored) ::signal(signal, SIG_IGN);
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &ends, nullptr);
-  return ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int made = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  return made < 0 ? std::nullopt : std::optional(made);
 }
 
 // Returns when there is no error.
@@ -304,12 +310,12 @@ void KeepProcesses(int socket) {
   ::prctl(PR_SET_NAME, "galen-keeper");
   // Signals to the agent's group, as a terminal sends them, are not for the keeper.
   ::setsid();
-  const int agent = KeepOnly(socket);
-  if (agent < 0) ReportReady(socket, errno);
-  const int child_ends = ChildEnds();
-  const bool adopts = child_ends >= 0 && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
-  ReportReady(agent, adopts ? 0 : errno);
-  Keeper(agent, child_ends).Run();
+  const std::optional<int> agent = KeepOnly(socket);
+  if (!agent) ReportReady(socket, errno);
+  const std::optional<int> child_ends = ChildEnds();
+  const bool adopts = child_ends && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+  ReportReady(*agent, adopts ? 0 : errno);
+  Keeper(*agent, *child_ends).Run();
   ::_exit(0);
 }
 

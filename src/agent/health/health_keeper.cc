@@ -64,8 +64,11 @@ void HealthKeeper::OnDriverConnected(const std::string& driver) {
 }
 
 void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
-  const bool gone = why.code == cause_code::kDriverGone;
-  gone ? OnDriverLost(driver, why) : static_cast<void>(cache_.SetConnected(driver, true));
+  if (why.code == cause_code::kDriverGone) {
+    OnDriverLost(driver, why);
+  } else {
+    cache_.SetConnected(driver, true);
+  }
   // The limit holds for all drivers that leave in one turn together, as when their directory is
   // removed.
   const std::size_t taken = std::min(waiting_.size(), HealthCache::kSilencedAtOnceMax);

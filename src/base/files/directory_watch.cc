@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct DirectoryWatch::Impl {
 
   Status WatchEverything();
   void WatchParent();
+  void MoveParentTo(int wd);
   Status WatchNearestParent();
   Status WatchTree();
   Events ReadEvents();
@@ -80,7 +82,9 @@ struct DirectoryWatch::Impl {
   std::function<void()> on_change;
   Fd fd;
   std::set<int> tree;  // watch descriptors of the tree; empty while it is missing
-  int parent = -1;     // of the directory above it; while it is missing, of the nearest one
+  // That of the directory above it; while it is missing, of the nearest one. None: it may not be
+  // watched.
+  std::optional<int> parent;
   FdWatch watch;
 };
 
@@ -89,7 +93,7 @@ struct DirectoryWatch::Impl {
 Status DirectoryWatch::Impl::WatchEverything() {
   // The old ones are taken off last, so that no moment passes without a watch on what stays.
   const std::set<int> before = std::exchange(tree, {});
-  const int parent_before = std::exchange(parent, -1);
+  const std::optional<int> parent_before = std::exchange(parent, std::nullopt);
   Status status;
   do {
     // Directories above first, so that a removal during the setup is still an event.
@@ -104,8 +108,8 @@ Status DirectoryWatch::Impl::WatchEverything() {
   for (const int wd : before) {
     if (tree.count(wd) == 0 && wd != parent) ::inotify_rm_watch(fd.get(), wd);
   }
-  if (parent_before >= 0 && parent_before != parent && tree.count(parent_before) == 0) {
-    ::inotify_rm_watch(fd.get(), parent_before);
+  if (parent_before && parent_before != parent && tree.count(*parent_before) == 0) {
+    ::inotify_rm_watch(fd.get(), *parent_before);
   }
   return status;
 }
@@ -136,9 +140,12 @@ void DirectoryWatch::Impl::WatchParent() {
   const std::string above = ParentOf(directory);
   if (above == directory) return;
   const int wd = ::inotify_add_watch(fd.get(), above.c_str(), kParentEvents);
-  if (wd < 0) return;
-  // The previous watch, farther up, is from an earlier round.
-  if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
+  if (wd >= 0) MoveParentTo(wd);
+}
+
+// The previous watch, farther up or nearer, is from an earlier round.
+void DirectoryWatch::Impl::MoveParentTo(int wd) {
+  if (parent && parent != wd) ::inotify_rm_watch(fd.get(), *parent);
   parent = wd;
 }
 
@@ -146,9 +153,7 @@ Status DirectoryWatch::Impl::WatchNearestParent() {
   for (std::string path = ParentOf(directory);; path = ParentOf(path)) {
     const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kParentEvents);
     if (wd >= 0) {
-      // The previous watch, farther up or nearer, is from an earlier round.
-      if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
-      parent = wd;
+      MoveParentTo(wd);
       return OkStatus();
     }
     // Any other error (no permission, no watches left) is the same higher up.

@@ -124,7 +124,8 @@ void ConfineOne(pid_t pid, const Process::Confinement& confinement) {
     const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
     ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
   }
-  // The highest score of proc(5): when memory runs out, the kernel kills this process first.
+  // The highest score of proc(5): when memory runs out, the kernel kills this process first. A
+  // refusal is ignored like those of the limits above.
   const Fd score(
       ::open(("/proc/" + std::to_string(pid) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
   if (score) static_cast<void>(!::write(score.get(), "1000", 4));

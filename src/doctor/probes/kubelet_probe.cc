@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/data/yaml.h"
+#include "base/text.h"
 #include "doctor/probes/probes.h"
 
 namespace galen::doctor {
@@ -133,8 +134,8 @@ StatusOr<Json> ReadCheckpoint(const std::string& text) {
   if (data.empty()) return DataLoss("it has no Data, as a kubelet's checkpoint has");
   const auto sum = static_cast<std::int64_t>(
       ::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
-  if ((*outer)["Checksum"].AsInt(-1) != sum) {
-    return DataLoss("its checksum is {}, its content's is {}", (*outer)["Checksum"].AsInt(-1), sum);
+  if (const Json& stated = (*outer)["Checksum"]; stated != Json(sum)) {
+    return DataLoss("its checksum is {}, its content's is {}", Shown(stated.Dump()), sum);
   }
   StatusOr<Json> inner = Json::Parse(data);
   if (!inner.ok()) return DataLoss("{}", inner.status().message());

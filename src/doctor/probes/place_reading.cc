@@ -37,8 +37,9 @@ void ReadPlace(const Json& spec, PodSeen& pod) {
     if (Requests(container, "cpu") && Requests(container, "memory")) continue;
     pod.without_requests.push_back(container["name"].AsString());
   }
-  const std::int64_t grace = spec["terminationGracePeriodSeconds"].AsInt(-1);
-  if (grace >= 0) pod.grace = std::chrono::seconds(grace);
+  if (const Json& grace = spec["terminationGracePeriodSeconds"]; grace.is_int()) {
+    pod.grace = std::chrono::seconds(grace.AsInt());
+  }
   for (const Json& toleration : spec["tolerations"].items()) {
     TolerationSeen seen{.key = toleration["key"].AsString(),
                         .effect = toleration["effect"].AsString(),

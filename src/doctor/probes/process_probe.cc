@@ -59,7 +59,7 @@ StatusOr<WallTime> StartedAt(FileSystem& files, const std::string& proc, std::in
   std::istringstream words(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
   std::string skipped;
   for (int field = 3; field < 22; ++field) words >> skipped;
-  std::int64_t ticks = -1;
+  std::int64_t ticks = 0;
   const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
   if (!(words >> ticks) || ticks < 0 || ticks_per_second <= 0) {
     return DataLoss("{} has no start of the process", path);

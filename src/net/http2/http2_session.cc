@@ -118,11 +118,9 @@ struct Http2Session::Callbacks {
     return 0;
   }
 
-  static ssize_t ReadBody(nghttp2_session* session, std::int32_t stream, std::uint8_t* to,
-                          std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
-                          void*) {
+  static ssize_t ReadBody(nghttp2_session*, std::int32_t stream, std::uint8_t* to, std::size_t size,
+                          std::uint32_t* flags, nghttp2_data_source* source, void*) {
     auto& self = *static_cast<Http2Session*>(source->ptr);
-    static_cast<void>(session);
     const BodyPiece piece = self.events_.ReadBody(stream, reinterpret_cast<char*>(to), size);
     switch (piece.then) {
       case BodyPiece::Then::kMore:
@@ -217,11 +215,10 @@ StatusOr<std::int32_t> Http2Session::SubmitRequest(const Headers& fields, bool h
   return stream;
 }
 
-// The Submit… of a server ignore errors: all of them mean that the stream is gone, which
-// OnStreamClosed reports.
 void Http2Session::SubmitResponse(std::int32_t stream, const Headers& fields, bool has_body) {
   const std::vector<nghttp2_nv> nv = Fields(fields);
   const nghttp2_data_provider body = {{.ptr = this}, Callbacks::ReadBody};
+  // An error means that the stream is gone, which OnStreamClosed reports.
   static_cast<void>(
       nghttp2_submit_response(session_, stream, nv.data(), nv.size(), has_body ? &body : nullptr));
   SettleSoon();
@@ -229,22 +226,26 @@ void Http2Session::SubmitResponse(std::int32_t stream, const Headers& fields, bo
 
 void Http2Session::SubmitTrailers(std::int32_t stream, const Headers& fields) {
   const std::vector<nghttp2_nv> nv = Fields(fields);
+  // As of a response: an error means that the stream is gone.
   static_cast<void>(nghttp2_submit_trailer(session_, stream, nv.data(), nv.size()));
 }
 
 void Http2Session::ResumeBody(std::int32_t stream) {
+  // An error means that the stream has no body that waits: there is nothing to resume.
   static_cast<void>(nghttp2_session_resume_data(session_, stream));
   SettleSoon();
 }
 
 void Http2Session::Consume(std::int32_t stream, std::size_t bytes) {
   if (over_) return;
+  // An error means that the stream is gone, and its window with it.
   static_cast<void>(nghttp2_session_consume_stream(session_, stream, bytes));
   SettleSoon();
 }
 
 void Http2Session::Reset(std::int32_t stream, Http2Error error) {
   if (over_) return;
+  // An error means that the stream is gone, which is what was asked for.
   static_cast<void>(nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream,
                                               static_cast<std::uint32_t>(error)));
   SettleSoon();
@@ -256,6 +257,7 @@ bool Http2Session::HasLeft(std::int32_t stream) const {
 
 void Http2Session::Goaway() {
   if (over_) return;
+  // Refused only when the session ends in any case.
   static_cast<void>(nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
                                           nghttp2_session_get_last_proc_stream_id(session_),
                                           NGHTTP2_NO_ERROR, nullptr, 0));
@@ -356,6 +358,7 @@ void Http2Session::OnSilenceTimer() {
   if (silent >= options_.ping_after) {
     // Any byte from the peer clears it, not only the PING's answer.
     ping_unanswered_ = true;
+    // A PING that cannot be sent is one without an answer: the next look ends the connection.
     static_cast<void>(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr));
     SettleSoon();
     silence_ = loop_.After(options_.ping_after, [this] { OnSilenceTimer(); });

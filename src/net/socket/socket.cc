@@ -173,6 +173,7 @@ void RemoveSocketFile(const std::string& path, const UnixListener& listener) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) return;
   if (found.st_dev != listener.device || found.st_ino != listener.inode) return;
+  // A file that stays does no harm: the next server replaces it.
   static_cast<void>(unlink(path.c_str()));
 }
 

@@ -35,7 +35,7 @@ void CheckResults::SetDevices(const std::vector<CheckedDevice>& devices) { devic
 
 void CheckResults::Start(std::function<void()> look_again) {
   look_again_ = std::move(look_again);
-  Take(LookAt(*files_, directory_, KnownStamps()));
+  Take(LookAt(std::move(files_), directory_, KnownStamps()));
 }
 
 StatusOr<std::vector<Sign>> CheckResults::Observe() {
@@ -59,14 +59,16 @@ std::map<std::string, FileStamp> CheckResults::KnownStamps() const {
   return stamps;
 }
 
-CheckResults::Found CheckResults::LookAt(ResultFiles& files, const std::string& directory,
+CheckResults::Found CheckResults::LookAt(std::unique_ptr<ResultFiles> files,
+                                         const std::string& directory,
                                          const std::map<std::string, FileStamp>& known) {
-  Found found{files.List(directory)};
+  ResultFiles& asked = *files;
+  Found found{std::move(files), asked.List(directory)};
   if (!found.files.ok()) return found;
   for (const auto& [name, stamp] : *found.files) {
     const auto same = known.find(name);
     if (same != known.end() && same->second == stamp) continue;
-    const StatusOr<std::string> text = files.Read(directory + "/" + name);
+    const StatusOr<std::string> text = asked.Read(directory + "/" + name);
     found.readings.emplace(
         name, Reading{.done = text.ok() || text.status().code() == Code::kPermissionDenied,
                       .result = text.ok() ? ParseCheckResult(*text)
@@ -83,8 +85,8 @@ void CheckResults::Look() {
   });
   RunFor(
       liveness_, *queue_,
-      [files = files_, directory = directory_, known = KnownStamps()] {
-        return LookAt(*files, directory, known);
+      [files = std::move(files_), directory = directory_, known = KnownStamps()]() mutable {
+        return LookAt(std::move(files), directory, known);
       },
       [this](Found found) { OnLook(std::move(found)); });
 }
@@ -108,6 +110,7 @@ void CheckResults::NoteListing(const Status& status) {
 }
 
 void CheckResults::Take(Found found) {
+  files_ = std::move(found.lent);
   NoteListing(found.files.status());
   if (!found.files.ok()) return;
   listed_ = true;

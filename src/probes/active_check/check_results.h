@@ -104,12 +104,13 @@ class CheckResults final : public Probe {
     StatusOr<CheckResult> result;
   };
   struct Found {
+    std::unique_ptr<ResultFiles> lent;  // given back
     StatusOr<std::map<std::string, FileStamp>> files;
     std::map<std::string, Reading> readings{};  // of those that are not known
   };
 
   // On any thread.
-  static Found LookAt(ResultFiles& files, const std::string& directory,
+  static Found LookAt(std::unique_ptr<ResultFiles> files, const std::string& directory,
                       const std::map<std::string, FileStamp>& known);
   std::map<std::string, FileStamp> KnownStamps() const;
   void Look();
@@ -128,8 +129,8 @@ class CheckResults final : public Probe {
   Sign SignOf(const CheckedDevice& device, WallTime now) const;
 
   Parts parts_;
-  // Shared with a look that may hang for longer than this lives.
-  const std::shared_ptr<ResultFiles> files_;
+  // While no look is under way: a look owns them, for it may hang for longer than this lives.
+  std::unique_ptr<ResultFiles> files_;
   const std::unique_ptr<DiskQueue> queue_;
   const std::string directory_, boot_id_;
   std::vector<CheckedDevice> devices_;

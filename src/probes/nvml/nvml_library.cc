@@ -56,6 +56,7 @@ int NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function, nvml::
 std::string NvmlText(const NvmlFunction<nvml::Device, char*, unsigned>& function,
                      nvml::Device device) {
   std::string text;
+  // Whoever asks this way shows "" for a text that cannot be read.
   static_cast<void>(NvmlText(function, device, text));
   return text;
 }

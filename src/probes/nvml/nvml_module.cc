@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "base/text.h"
 #include "model/driver_version.h"
 #include "probes/nvml/nvml_library.h"
 
@@ -28,10 +28,9 @@ NvmlGpu GpuOf(const std::string& address, std::string_view information) {
               .model = ValueOf(information, "Model"),
               .pci_address = address,
               .is_mode_unknown = true};
-  const std::string minor = ValueOf(information, "Device Minor");
-  int number = -1;
-  const char* end = minor.data() + minor.size();
-  if (std::from_chars(minor.data(), end, number).ptr == end && number >= 0) gpu.minor = number;
+  if (const auto minor = LeadingNumber(ValueOf(information, "Device Minor"))) {
+    gpu.minor = static_cast<int>(*minor);
+  }
   // A GPU that was never initialised has question marks in the place of its UUID's digits.
   if (gpu.uuid.empty() || gpu.uuid.find('?') != std::string::npos) gpu.error = "it has no UUID";
   return gpu;

@@ -122,7 +122,7 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
   const bool number = !use.needs_number || !sign.expected_text.empty() || NumberOf(sign);
-  const bool weighable = number && (!use.needs_whole || WholeNumberOf(sign).value_or(-1) >= 0);
+  const bool weighable = number && (!use.needs_whole || BitsOf(sign));
   if (weighable) return ApplyReading(device, sign, use, at);
   // A value that no rule can weigh must not pass for a good one.
   Sign unreadable = sign;
@@ -205,8 +205,8 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
     return number && right != nullptr && Holds(comparison->compare, *number, *right);
   }
   if (const auto* mask = std::get_if<BitMask>(&rule.match)) {
-    const std::int64_t whole = WholeNumberOf(sign).value_or(-1);
-    return whole >= 0 && mask->Matches(static_cast<std::uint64_t>(whole));
+    const std::optional<std::uint64_t> bits = BitsOf(sign);
+    return bits && mask->Matches(*bits);
   }
   if (const auto* set = std::get_if<NumberSet>(&rule.match)) {
     const std::optional<std::int64_t> whole = WholeNumberOf(sign);

@@ -46,8 +46,8 @@ std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, 
 bool RuleTrack::Matches(const Sign& sign, double best) {
   if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return Rises(*rise);
   if (const auto* mask = std::get_if<BitMask>(&rule_->match)) {
-    const std::optional<std::int64_t> whole = WholeNumberOf(sign);
-    return whole && *whole >= 0 && mask->Matches(static_cast<std::uint64_t>(*whole));
+    const std::optional<std::uint64_t> bits = BitsOf(sign);
+    return bits && mask->Matches(*bits);
   }
   const auto* comparison = std::get_if<Comparison>(&rule_->match);
   // Numbers and "other" are for events, which come through OnEvent.
@@ -325,6 +325,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
     if (rule_->same_detail && i >= details.size()) break;
     Hit hit{.when = at.Of(time(hits[i]))};
     if (rule_->same_detail) hit.detail = details[i].AsString();
+    // Its answer counts for new events alone: a finding that stood is restored below.
     static_cast<void>(Count(hit));
   }
   if (saved.Has("since")) {

@@ -27,6 +27,12 @@ std::optional<std::int64_t> WholeNumberOf(const Sign& sign) {
   return static_cast<std::int64_t>(*number);
 }
 
+std::optional<std::uint64_t> BitsOf(const Sign& sign) {
+  const std::optional<std::int64_t> whole = WholeNumberOf(sign);
+  if (!whole || *whole < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*whole);
+}
+
 // Enough for any counter that people read, too little for the noise of a binary fraction.
 std::string NumberText(double number) {
   // Most are whole, and cost less so.

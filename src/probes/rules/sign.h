@@ -85,6 +85,8 @@ std::optional<double> NumberOf(const Sign& sign);
 // The value as a whole number, for events such as XIDs; nullopt for a fraction or what a double
 // cannot hold exactly.
 std::optional<std::int64_t> WholeNumberOf(const Sign& sign);
+// The value as bits that a mask can weigh; nullopt for what is no whole number, or a negative one.
+std::optional<std::uint64_t> BitsOf(const Sign& sign);
 // The value as people write it: "91", "0.5", "down".
 std::string ValueText(const Sign& sign);
 // Ten digits at most, without trailing zeros.

@@ -35,6 +35,13 @@ TEST(Sign, WholeNumbersAreExactOrNone) {
   EXPECT_EQ(WholeNumberOf(WithValue(1e300)), std::nullopt);
 }
 
+TEST(Sign, BitsAreThoseOfAWholeNumberThatIsNotNegative) {
+  EXPECT_EQ(BitsOf(WithValue(6.0)), 6u);
+  EXPECT_EQ(BitsOf(WithValue(0.0)), 0u);
+  EXPECT_EQ(BitsOf(WithValue(-1.0)), std::nullopt);
+  EXPECT_EQ(BitsOf(WithValue(0.5)), std::nullopt);
+}
+
 TEST(Sign, ShowsValuesAsPeopleWriteThem) {
   EXPECT_EQ(ValueText(WithValue(91.0)), "91");
   EXPECT_EQ(ValueText(WithValue(0.5)), "0.5");

@@ -1,9 +1,10 @@
 #include "probes/sysfs/file_pattern.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "base/text.h"
 
 namespace galen::probes {
 namespace {
@@ -30,12 +31,7 @@ std::optional<std::string> MatchStar(std::string_view segment, std::string_view 
 
 // Numbers by value, so that mc10 comes after mc2.
 bool StarBefore(const std::string& a, const std::string& b) {
-  const auto number = [](const std::string& text) {
-    int value = -1;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
-  return std::pair(number(a), a) < std::pair(number(b), b);
+  return std::pair(LeadingNumber(a), a) < std::pair(LeadingNumber(b), b);
 }
 
 // The paths that a segment with a star names in the directory of one path found so far.

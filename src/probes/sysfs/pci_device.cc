@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+
+#include "base/text.h"
 
 namespace galen::probes {
 namespace {
@@ -32,12 +33,10 @@ std::string ReadHex(const SysfsFiles& files, const std::string& path) {
   return hex ? LowerCase(digits) : "";
 }
 
-// -1 is the kernel's word for none.
+// The kernel writes -1 where there is none.
 std::optional<std::int64_t> ReadNumaNode(const SysfsFiles& files, const std::string& path) {
   const StatusOr<std::string> text = files.Read(path);
-  std::int64_t node = -1;
-  if (text.ok()) std::from_chars(text->data(), text->data() + text->size(), node);
-  return node >= 0 ? std::optional(node) : std::nullopt;
+  return text.ok() ? LeadingNumber(*text) : std::nullopt;
 }
 
 // The root complex in a path like "/sys/devices/pci0000:4a/0000:4a:01.0/0000:4b:00.0", as

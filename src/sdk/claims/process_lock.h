@@ -7,10 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/files/file_system.h"
+#include "base/liveness.h"
 #include "base/loop/loop.h"
+#include "base/status.h"
 
 namespace galen::sdk {
 
@@ -22,9 +25,21 @@ class ProcessLock {
   // less than the 45 s after which the kubelet gives up its call.
   static constexpr Duration kPatience = std::chrono::seconds(35);
 
-  // The lock is held while a Hold exists. Shared: all work under way in this process holds it
-  // together.
-  using Hold = std::shared_ptr<const FileLock>;
+  // The lock is held while a Hold exists, of which there may be any number: all work under way in
+  // this process holds it together. A value; one that outlives its ProcessLock holds nothing.
+  class Hold {
+   public:
+    Hold(const Hold& other);
+    Hold& operator=(Hold other);
+    ~Hold();
+
+   private:
+    friend class ProcessLock;
+    explicit Hold(ProcessLock& lock);
+
+    ProcessLock* lock_;
+    Liveness::Watch lock_lives_;
+  };
 
   // The arguments outlive it. The file at `path`, and its directory, are made when missing, and
   // stay.
@@ -41,16 +56,18 @@ class ProcessLock {
     std::function<void(StatusOr<Hold>)> done;
   };
 
-  // Null: another process holds it.
-  StatusOr<Hold> Try();
+  // None: another process holds it.
+  StatusOr<std::optional<Hold>> Try();
   void Look();
 
   Loop& loop_;
   FileSystem& files_;
   const std::string path_;
-  std::weak_ptr<const FileLock> held_;
+  std::unique_ptr<FileLock> held_;  // while there are holds
+  int holds_ = 0;
   std::deque<Waiter> waiting_;  // in order of time
   Timer retry_;
+  Liveness liveness_;
 };
 
 }  // namespace galen::sdk

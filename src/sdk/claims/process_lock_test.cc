@@ -36,7 +36,33 @@ TEST_F(ProcessLockTest, IsSharedByWhatOneProcessDoesAndGoesWithTheLastOfIt) {
   second.reset();
   loop_.Advance(ProcessLock::kRetry);
   ASSERT_TRUE(other && other->ok());
-  EXPECT_NE(**other, nullptr);
+}
+
+TEST_F(ProcessLockTest, ACopyHoldsItTooAndOneThatIsReplacedDoesNot) {
+  Answer first, copy, other;
+  ours_.Take(Into(first));
+  copy = first;
+  first = StatusOr<ProcessLock::Hold>(Unavailable("done"));
+  theirs_.Take(Into(other));
+  loop_.Advance(1s);
+  EXPECT_FALSE(other) << "the copy is left";
+  copy = first;
+  loop_.Advance(ProcessLock::kRetry);
+  EXPECT_TRUE(other && other->ok());
+}
+
+TEST_F(ProcessLockTest, AHoldThatOutlivesItsLockHoldsNothing) {
+  Answer late, other;
+  {
+    ProcessLock going(loop_, files_, "/d/serialize.lock");
+    going.Take(Into(late));
+  }
+  ASSERT_TRUE(late && late->ok());
+  theirs_.Take(Into(other));
+  EXPECT_TRUE(other && other->ok()) << "at once";
+  const Answer copy = late;
+  late.reset();
+  EXPECT_TRUE(copy->ok()) << "and may be copied and dropped";
 }
 
 TEST_F(ProcessLockTest, AllThatWaitGetItTogether) {
