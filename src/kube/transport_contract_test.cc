@@ -33,8 +33,7 @@ struct LoopbackServer {
     address = server->address();
   }
   void RunUntil(const std::function<bool()>& done) { runner.RunUntil(done); }
-  // Long enough for what is on its way on this machine.
-  void Settle() { runner.RunFor(20ms); }
+  void Settle() { runner.Settle(); }
 
   net::LoopRunner runner;
   net::KeepingHandler handler;

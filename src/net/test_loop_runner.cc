@@ -2,6 +2,7 @@
 #include "net/test_loop_runner.h"
 
 #include "base/check.h"
+#include "base/loop/test_turns.h"
 
 namespace galen::net {
 namespace {
@@ -25,9 +26,6 @@ void LoopRunner::RunUntil(const std::function<bool()>& done) {
   loop_->Run();
 }
 
-void LoopRunner::RunFor(Duration duration) {
-  const Time end = loop_->Now() + duration;
-  RunUntil([&] { return loop_->Now() >= end; });
-}
+void LoopRunner::Settle() { RunTurns(*loop_); }
 
 }  // namespace galen::net

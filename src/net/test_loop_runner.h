@@ -16,8 +16,8 @@ class LoopRunner {
   EpollLoop& loop() { return *loop_; }
   // Looks at `done` on the loop, again and again.
   void RunUntil(const std::function<bool()>& done);
-  // For what is expected not to happen; as short as the test allows.
-  void RunFor(Duration duration);
+  // For what is expected not to happen: handles all that is on its way on this machine.
+  void Settle();
 
  private:
   std::unique_ptr<EpollLoop> loop_;

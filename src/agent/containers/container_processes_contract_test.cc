@@ -16,6 +16,7 @@
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/fake_loop.h"
+#include "base/loop/test_turns.h"
 
 namespace galen::agent {
 namespace {
@@ -41,12 +42,19 @@ struct ShellMachine {
     EXPECT_EQ(::write(orders[id].get(), line.data(), line.size()),
               static_cast<ssize_t>(line.size()));
   }
-  void Say(const std::string& id, const std::string& text) { Order(id, "printf %s " + text); }
+  void Say(const std::string& id, const std::string& text) {
+    Order(id, "printf %s " + text + "; : > said");
+  }
+  bool HasSaid(const std::string& id) const {
+    return std::filesystem::exists(directory.Path(id) + "/said");
+  }
   void Exit(const std::string& id, int code) { Order(id, "exit " + std::to_string(code)); }
-  void RunFor(Duration duration) {
-    const Timer end = loop->After(duration, [this] { loop->Stop(); });
+  // Waits a moment for what processes do.
+  void Turn() {
+    const Timer end = loop->After(1ms, [this] { loop->Stop(); });
     loop->Run();
   }
+  void Settle() { RunTurns(*loop); }
 
   TemporaryDirectory directory;
   const std::string root = directory.path();
@@ -64,7 +72,9 @@ struct MadeUpMachine {
   ContainerCommand Command(const std::string& id) { return {.id = id, .command = {"sh"}}; }
   void Say(const std::string& id, const std::string& text) { processes.Say(id, text); }
   void Exit(const std::string& id, int code) { processes.End(id, {.code = code}); }
-  void RunFor(Duration duration) { loop.Advance(duration); }
+  bool HasSaid(const std::string&) const { return true; }
+  void Turn() { loop.Advance(1ms); }
+  void Settle() { loop.Advance(1s); }
 
   FakeLoop loop;
   FakeFileSystem files;
@@ -94,8 +104,16 @@ class ContainerProcessesContract : public ::testing::Test {
     reported.process = std::move(process).value();
   }
   void RunUntil(const std::function<bool()>& done) {
-    for (int i = 0; i < 10'000 && !done(); ++i) machine_.RunFor(1ms);
+    for (int i = 0; i < 10'000 && !done(); ++i) machine_.Turn();
     EXPECT_TRUE(done());
+  }
+  // Waits for a container that is started and ends now: what was reported of earlier ones is here.
+  void Settle() {
+    Reported later;
+    Start("later", later);
+    machine_.Exit("later", 0);
+    RunUntil([&] { return later.ended; });
+    machine_.Settle();
   }
   void Write(const std::string& path, const std::string& bytes) {
     ASSERT_EQ(machine_.files.MakeDirectories(path.substr(0, path.rfind('/')), 0700), OkStatus());
@@ -116,7 +134,7 @@ TYPED_TEST(ContainerProcessesContract, OutputComesBeforeTheEndWhichComesOnceAndM
   this->machine_.Say("a", "one");
   this->machine_.Exit("a", 3);
   this->RunUntil([&] { return this->reported_.ended; });
-  this->machine_.RunFor(20ms);
+  this->Settle();
   EXPECT_EQ(this->reported_.text, "one end 3");
 }
 
@@ -126,7 +144,7 @@ TYPED_TEST(ContainerProcessesContract, OfOneThatIsDestroyedNoEndIsTold) {
   this->RunUntil([&] { return this->reported_.text == "one"; });
   this->machine_.Exit("a", 0);
   this->reported_.process.reset();
-  this->machine_.RunFor(50ms);
+  this->Settle();
   EXPECT_EQ(this->reported_.text, "one");
 }
 
@@ -148,7 +166,8 @@ TYPED_TEST(ContainerProcessesContract, OutputThatIsHeldComesLater) {
   this->Start("a", this->reported_);
   this->reported_.process->HoldOutput(true);
   this->machine_.Say("a", "kept");
-  this->machine_.RunFor(50ms);
+  this->RunUntil([&] { return this->machine_.HasSaid("a"); });
+  this->machine_.Settle();
   EXPECT_EQ(this->reported_.text, "");
   this->reported_.process->HoldOutput(false);
   this->RunUntil([&] { return !this->reported_.text.empty(); });

@@ -23,8 +23,7 @@ struct UnixPlace {
   void RemoveFile(const std::string& path) { std::filesystem::remove(path); }
   void MakeDirectory(const std::string& path) { std::filesystem::create_directory(path); }
   void RunUntil(const std::function<bool()>& done) { runner.RunUntil(done); }
-  // Long enough for what is on its way on this machine.
-  void Settle() { runner.RunFor(20ms); }
+  void Settle() { runner.Settle(); }
   SocketHost& sockets() { return *host; }
 
   TemporaryDirectory directory;

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
+#include "base/loop/test_turns.h"
 #include "base/random.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 
@@ -110,12 +111,11 @@ class KernelLogContract : public ::testing::Test {
   }
   void RunUntil(const std::function<bool()>& done) {
     const Time limit = loop_->Now() + 10s;
-    while (!done() && loop_->Now() < limit) RunFor(1ms);
+    while (!done() && loop_->Now() < limit) {
+      const Timer look = loop_->After(1ms, [this] { loop_->Stop(); });
+      loop_->Run();
+    }
     EXPECT_TRUE(done());
-  }
-  void RunFor(Duration duration) {
-    const Timer end = loop_->After(duration, [this] { loop_->Stop(); });
-    loop_->Run();
   }
 
   const std::unique_ptr<EpollLoop> loop_ = EpollLoop::Create().value();
@@ -183,7 +183,7 @@ TYPED_TEST(KernelLogEndContract, AfterItsEndNobodyIsCalledAndNextSaysSoAgain) {
   const int calls_before = calls;
   EXPECT_EQ(this->source().Next().status().code(), Code::kUnavailable);
   this->log_.WriteAfterTheEnd("late");
-  this->RunFor(20ms);
+  RunTurns(*this->loop_);
   EXPECT_EQ(calls, calls_before);
 }
 
