@@ -69,10 +69,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.drivers()}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
       sources_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.sources()}, SourceOptions()),
-      source_watcher_(e.health_sources == nullptr ? nullptr
-                                                  : std::make_unique<PluginWatcher>(
-                                                        e.loop, e.log, *e.health_sources, sources_,
-                                                        PluginWatcher::Place::kHealthSources)),
+      source_watcher_(MakeSourceWatcher()),
       source_names_(e.loop, e.log, plugins_, sources_),
       // A manager's Pods have no kubelet: the agent alone writes that field.
       kubelet_health_({e.loop, informers_, claims_, keeper_, merger_.drivers()},
@@ -95,10 +92,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       changes_(RouterParts()),
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
-      inspect_({e.loop, keeper_, claims_, informers_, plugins_, sources_, journal_, post_mortems_,
-                [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); },
-                pod_resources_.get()},
-               dispatcher_),
+      inspect_(InspectParts(), dispatcher_),
       departed_(
           {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
           [this] { changes_.OnDevicesChanged(); }) {
@@ -267,6 +261,12 @@ PluginManager::Options AgentApp::PluginOptions() const {
           .kubelet_reports = observes()};
 }
 
+std::unique_ptr<PluginWatcher> AgentApp::MakeSourceWatcher() {
+  if (edges_.health_sources == nullptr) return nullptr;
+  return std::make_unique<PluginWatcher>(edges_.loop, edges_.log, *edges_.health_sources, sources_,
+                                         PluginWatcher::Place::kHealthSources);
+}
+
 std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
   if (edges_.processes == nullptr) return nullptr;
   GALEN_CHECK(edges_.container_disk != nullptr);
@@ -331,6 +331,20 @@ PodPublisher::Options AgentApp::PublisherOptions() {
       },
       .on_published = [this](const kube::Pod& pod, const DeviceHealth& health,
                              const Publication& how) { changes_.OnPublished(pod, health, how); }};
+}
+
+InspectService::Parts AgentApp::InspectParts() {
+  return {.loop = edges_.loop,
+          .keeper = keeper_,
+          .claims = claims_,
+          .view = informers_,
+          .plugins = plugins_,
+          .health_sources = sources_,
+          .journal = journal_,
+          .post_mortems = post_mortems_,
+          .health_of = [this](const DeviceId& id) { return HealthOf(id); },
+          .status = [this] { return StatusNow(); },
+          .pod_resources = pod_resources_.get()};
 }
 
 ChangeRouter::Parts AgentApp::RouterParts() {

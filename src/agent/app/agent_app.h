@@ -122,10 +122,12 @@ class AgentApp {
   std::unique_ptr<PodResourcesJoin> MakePodResources();
   PluginManager::Options PluginOptions() const;
   PluginManager::Options SourceOptions() const;
+  std::unique_ptr<PluginWatcher> MakeSourceWatcher();
   std::unique_ptr<ProcessRunner> MakeProcessRunner();
   PodPublisher::Options PublisherOptions();
   ChangeRouter::Parts RouterParts();
   PostMortemKeeper::Parts PostMortemParts();
+  InspectService::Parts InspectParts();
   AgentStatus StatusNow() const;
   // Sets the gauges that are read from the parts; called for each scrape.
   void Collect(Metrics& metrics);
