@@ -99,7 +99,7 @@ struct StreamSeen {
 
 // Every health stream that was opened, by purpose.
 struct HealthSeen {
-  std::vector<StreamSeen> steady;  // one for each version, kept open for the whole examination
+  std::vector<StreamSeen> steady;  // one a version of the API, open to the examination's end
   std::vector<StreamSeen> crowd;   // opened at once, each on a connection of its own
   std::vector<StreamSeen> shared;  // two on one connection
   std::optional<StreamSeen> with_unknown_field;

@@ -112,7 +112,7 @@ StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const st
     std::vector<RegistrationSeen> one = {Look(edges, path, kubelet_root)};
     const Status& status = one.front().info.answer.status;
     if (status.ok() || (one.front().is_socket && status.code() != Code::kUnavailable)) return one;
-    return Unavailable("nobody to examine at {}: {}", path, status.message());
+    return Unavailable("no driver answers at {}: {}", path, status.message());
   }
   const std::string registry = Registry(kubelet_root);
   ASSIGN_OR_RETURN(std::vector<RegistrationSeen> all, InDirectory(edges, registry, kubelet_root));

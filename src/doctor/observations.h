@@ -99,7 +99,7 @@ struct KubeletSeen {
   Seen<KubeletProcess> process;
   Seen<Gates> gates;
   Seen<std::map<std::string, PluginState>> plugins;  // by the registration socket's path
-  Seen<std::vector<CheckpointedClaim>> prepared;     // DataLoss: the checkpoint is broken
+  Seen<std::vector<CheckpointedClaim>> prepared;     // DataLoss: its file is broken
   std::set<std::string> device_plugins;              // drivers by the names of their sockets
 };
 

@@ -16,7 +16,7 @@ std::map<std::string, probes::NvmlGpu> NamedGpus(const NvidiaHardware::Options& 
   std::map<std::string, probes::NvmlGpu> named;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (!gpus[i].error.empty()) {
-      log.Warning("GPU cannot be described and is no device until the driver starts again",
+      log.Warning("nothing is known of a GPU: it is not offered until the driver is restarted",
                   {{"index", i}, {"error", gpus[i].error}});
       continue;
     }

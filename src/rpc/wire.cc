@@ -48,7 +48,8 @@ Code CodeFromWire(std::string_view text) {
 }
 
 Code CodeFromHttp(int http_status) {
-  // http-grpc-status-mapping.md; 400 is Internal because a request of ours must not be malformed.
+  // By gRPC's doc/http-grpc-status-mapping.md. 400 says that our request was malformed, which would
+  // be our own mistake: Internal.
   switch (http_status) {
     case 400:
       return Code::kInternal;

@@ -30,7 +30,8 @@ TEST(Galen, SaysWhereTheApiServerShouldBe) {
       stage.Run({BuiltProgram("galen"), "--kubeconfig", kubeconfig, "get", "pods"});
   EXPECT_EQ(galen.exit_code, 1);
   EXPECT_THAT(galen.error, HasSubstr("https://127.0.0.1:1"));
-  EXPECT_THAT(galen.error, HasSubstr("Is it running? --kubeconfig names another.\n"));
+  EXPECT_THAT(galen.error,
+              HasSubstr("Is the API server running? Another one is chosen with --kubeconfig.\n"));
 }
 
 TEST(Galen, ExitsWithSixtyFourOnAWrongCommandLine) {

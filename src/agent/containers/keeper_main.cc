@@ -192,7 +192,7 @@ class Keeper {
     if (::waitpid(pid, &report.status, 0) != pid || it == running_.end()) return;
     report.id = it->first;
     running_.erase(it);
-    // Blocks on an agent that does not read; its death ends that.
+    // Waits while the agent does not read, at most until the agent has died.
     ::send(agent_, &report, sizeof(report), MSG_NOSIGNAL);
   }
 

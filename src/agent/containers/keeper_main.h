@@ -53,9 +53,9 @@ bool SendRequest(int socket, KeeperRequest request, const std::vector<int>& desc
 // Waits for one.
 KeeperPacket ReceiveRequest(int socket);
 
-// The life of the keeper, in a process forked for it from one that had no threads. It holds no
-// other descriptor than `socket`, which it takes. When the other end is closed, for whatever
-// reason, it kills every process that descends from those that it started, and ends after them.
+// All that the keeper does, in a process of its own, which was forked from one that had no threads.
+// It closes every descriptor but `socket`. When the other end of that is closed, for whatever
+// reason, it kills all processes that descend from those that it started, and ends after them.
 [[noreturn]] void KeepProcesses(int socket);
 
 }  // namespace galen::agent

@@ -213,7 +213,7 @@ class DriverLink final : private rpc::StreamSink {
   std::unique_ptr<rpc::Call> stream_;
   TokenBucket pace_ = ReportRoom::MakeBucket();
   bool unread_ = false;  // a report was handed on and Read was not called yet
-  bool ending_ = false;  // the stream is ending; its remaining reports are read without a pace
+  bool ending_ = false;  // the stream is ending; its last reports are read as fast as they come
   std::uint64_t waits_ = 0;
   // Calls that are not answered yet, and answered ones until they are swept.
   std::map<std::uint64_t, Pending> pending_;

@@ -63,7 +63,7 @@ class FakePlugin {
   void ListenAgain();
   // Dies in silence: nobody listens, the socket file stays.
   void Kill();
-  // Goes properly: nobody listens, the socket file is gone.
+  // Stops as a driver should: it listens no more, and has removed its socket's file.
   void Stop();
   // Makes the registration socket again, as a driver does when the registry came back.
   void RegisterAgain() { directory_.Put(options_.socket); }

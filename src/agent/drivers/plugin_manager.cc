@@ -29,7 +29,7 @@ void PluginManager::OnSocketAdded(const std::string& path) {
   if (registrations_.size() >= kSocketsMax) {
     waiting_.insert(path);
     if (logged_.First("sockets")) {
-      edges_.log.Error("too many sockets in the registry, the rest waits for room",
+      edges_.log.Error("too many sockets in the registry, further drivers wait until some are gone",
                        {{"limit", kSocketsMax}, {"path", path}});
     }
     return;

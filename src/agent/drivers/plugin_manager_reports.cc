@@ -115,7 +115,7 @@ void PluginManager::NoteWaits(const DriverLink& link, Instance& instance) {
   edges_.metrics.Add(metric::kReportWaits, {{"driver", driver}}, static_cast<double>(more));
   if (!logged_.First("flood " + driver)) return;
   edges_.log.Warning(
-      "driver reports more than is read at once, it is held back",
+      "a driver reports faster than its reports are read, it has to wait",
       {{"driver", driver}, {"changes_per_second_of_all_drivers", ReportRoom::kStepsPerSecond}});
 }
 

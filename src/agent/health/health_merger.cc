@@ -191,8 +191,8 @@ void HealthMerger::DropGone(Joined& joined) {
   }
 }
 
-// What an earlier agent knew of a driver without health came from a source, which may connect a
-// moment later: it holds until its deadline.
+// A driver without a health service may have a health source, which perhaps connects a moment later
+// than the driver. So what an earlier agent left of its devices stays until its own deadline.
 void HealthMerger::OnDriverSilent(const std::string& driver, const Cause& why) {
   const bool gone = why.code == cause_code::kDriverGone;
   if (!joined_.contains(driver)) {

@@ -137,7 +137,7 @@ class NodePublisher final : private kube::WatchSink {
   std::optional<kube::NodeDeviceHealth> shown_;
   // The object of the write under way; becomes shown_ when the server has accepted it.
   std::optional<kube::NodeDeviceHealth> sent_;
-  bool shown_is_ours_ = false;  // as build_ made it, not as it was read
+  bool shown_is_ours_ = false;  // written by this agent, not read from an earlier one
   // The owners at the last look; nullopt: there is no object.
   std::optional<std::vector<kube::OwnerReference>> owners_;
   // The Node; empty where it may not be read, is gone, or is refused as owner.

@@ -210,8 +210,9 @@ void PodPublisher::LeaveOutExtended(const kube::Pod& pod, const Status& status, 
     ask_again_ = edges_.loop.After(kExtendedAgain, [this] { Retry(); });
   }
   if (!std::exchange(leaving_out_logged_, true)) {
-    edges_.log.Warning("API server takes no health of extended resources in a container's status",
-                       {{"pod", ToString(pod.meta.key)}, {"error", status.message()}});
+    edges_.log.Warning(
+        "API server refuses the health of extended resources in a container's status",
+        {{"pod", ToString(pod.meta.key)}, {"error", status.message()}});
   }
   queue_.MarkLater(pod.meta.key, Duration::zero());
   done(OkStatus());

@@ -1,9 +1,9 @@
-// Control groups of other people's programs: they bound what a program and all its children use,
-// count when memory ran out, and name every process of it whatever it does. Version 1's memory
-// controller where it is mounted, else version 2. Made below our own group, for which a machine may
-// give us no right: then there are none, and programs run without. Linux only; blocking calls, each
-// a small file. Source: the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst. Belongs
-// to its owner's loop.
+// Control groups for programs that nobody trusts. A group bounds what a program and its children
+// use together, counts how often their memory ran out, and lists them, however they fork. By
+// version 1's memory controller where it is mounted, else by version 2. Groups are made below our
+// own; where we may not do that there are none, and programs run without. Linux only; blocking
+// calls, each a small file. Source: the kernel's Documentation/admin-guide/cgroup-v1 and
+// cgroup-v2.rst. Belongs to its owner's loop.
 #pragma once
 
 #include <sys/types.h>

@@ -19,8 +19,8 @@
 namespace galen {
 namespace {
 
-// A pipe holds at most this by the kernel's default limit, so that reading what a child has left
-// ends even when a grandchild goes on writing.
+// The most that is read of what a child has left in its pipe, so that reading ends even when a
+// grandchild goes on writing. By the kernel's default limit no pipe holds more.
 constexpr std::size_t kRestBytesMax = std::size_t{1} << 20;
 
 // The file actions and attributes of posix_spawn, freed at the end of the scope.

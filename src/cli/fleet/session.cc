@@ -49,11 +49,12 @@ StatusOr<Json> Session::Fetch(net::HttpRequest request) {
   if (answer.ok()) return answer;
   const std::string& said = answer.status().message();
   if (kube::IsUnreachable(answer.status())) {
-    return Unavailable("{}. Is it running? --kubeconfig names another.", said);
+    return Unavailable("{}. Is the API server running? Another one is chosen with --kubeconfig.",
+                       said);
   }
   if (answer.status().code() == Code::kInvalidArgument) return FailedPrecondition("{}", said);
   if (answer.status().code() == Code::kPermissionDenied) {
-    return PermissionDenied("{}. --kubeconfig names an account that may", said);
+    return PermissionDenied("{}. An account that may is chosen with --kubeconfig", said);
   }
   return answer;
 }

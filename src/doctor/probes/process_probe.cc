@@ -13,10 +13,10 @@
 namespace galen::doctor {
 namespace {
 
-// The names of the runtimes' processes (proc(5), comm).
+// Names of container runtimes' processes, as /proc/PID/comm has them.
 constexpr std::array<std::string_view, 3> kRuntimes = {"containerd", "crio", "dockerd"};
 
-// The time of the boot in seconds: "btime 1795000000" of proc(5)'s stat.
+// When this machine was started, in seconds since 1970: the line "btime 1795000000" of /proc/stat.
 StatusOr<std::int64_t> BootTime(FileSystem& files, const std::string& proc) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(proc + "/stat"));
   const std::size_t at = text.find("btime ");

@@ -57,7 +57,7 @@ struct PostMortem {
   std::string reason;             // who decided it: "Evicted", "DeletionByTaintManager"; or ""
   std::optional<WallTime> asked;  // when its deletion was requested
   std::optional<WallTime> began;  // when the Pod began to run
-  WallTime first{};   // the first crash, or the earliest time of an end that was not seen
+  WallTime first{};   // the first crash; the earliest possible end where nobody saw the end
   WallTime ended{};   // the end, or the last of the crashes in this record
   bool over = false;  // the Pod will not run again
   std::string owner;  // uid of what controls it, which its siblings have too; or ""

@@ -29,7 +29,8 @@ Cause ToCause(const Json& json) {
 }  // namespace
 
 void Bound(std::string& text, std::size_t bytes_max) {
-  // Text past the bound need not be mended: one byte more is enough to be marked as cut.
+  // The rest is cut off in any case, so nothing of it is mended. One byte past the bound stays: by
+  // it CutText sees that there was more.
   text.resize(std::min(text.size(), bytes_max + 1));
   text = CutText(ToValidUtf8(text), bytes_max);
 }

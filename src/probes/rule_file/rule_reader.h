@@ -49,7 +49,7 @@ inline constexpr Duration kExporterPatienceMost = std::chrono::hours(24);
 inline constexpr std::size_t kExportersMax = 8;
 // Commands of one table: each is a process for each device.
 inline constexpr std::size_t kCommandSignsMax = 32;
-// Words of a command, and the bytes of one.
+// The most arguments of a command, its program included, and the most bytes of one.
 inline constexpr std::size_t kCommandWordsMax = 32;
 inline constexpr std::size_t kCommandWordBytesMax = 1024;
 

@@ -152,11 +152,10 @@ PreparedClaims::PreparedClaims(FileSystem& files, Log& log, std::string director
 StatusOr<std::optional<PreparedClaim>> PreparedClaims::Find(std::string_view claim_uid) {
   StatusOr<std::optional<PreparedClaim>> found = Look(claim_uid);
   if (found.status().code() != Code::kDataLoss) return found;
-  log_.Error("a record of a prepared claim cannot be understood and was put aside",
-             {{"error", found.status().message()}});
-  // Counts as no record: a prepare is done anew, an unprepare has nothing to undo. The file stays
-  // for a person.
   const std::string path = PathOf(claim_uid);
+  log_.Error("the record of a prepared claim is broken, the claim counts as not prepared",
+             {{"error", found.status().message()}, {"kept_as", path + ".corrupt"}});
+  // A prepare is done anew, an unprepare has nothing to undo. The file stays for a person.
   RETURN_IF_ERROR(files_.Rename(path, path + ".corrupt"));
   return std::optional<PreparedClaim>();
 }
