@@ -67,7 +67,7 @@ class Program final : private sdk::CheckSource {
   // Makes the reader of `galen check` results; null when no rule needs it.
   std::unique_ptr<probes::CheckResults> MakeCheckResults();
   Status PrepareGpus();
-  void PrepareNics();
+  Status PrepareNics();
   Status PrepareNvidia();
   // Starts one thread for XIDs and one for each GPU.
   Status StartNvmlThreads(std::size_t gpus);
@@ -94,6 +94,7 @@ class Program final : private sdk::CheckSource {
   std::string boot_id_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<probes::LinkWatch> links_;
+  std::unique_ptr<probes::PermanentAddresses> addresses_;
   std::unique_ptr<probes::UeventWatch> uevents_;
   std::unique_ptr<probes::NvmlLibrary> nvml_;
   std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not passed to the hardware yet
@@ -114,16 +115,23 @@ Status Program::PrepareState() {
   return OkStatus();
 }
 
-void Program::PrepareNics() {
+Status Program::PrepareNics() {
+  ASSIGN_OR_RETURN(addresses_, probes::PermanentAddresses::Open(config_.network_namespace));
   hardware_ = std::make_unique<NicHardware>(
       inside_.loop, files_,
-      probes::NetworkProbe::Options{.sysfs_root = config_.sysfs_root,
-                                    .patterns = config_.interfaces},
+      probes::NetworkProbe::Options{
+          .sysfs_root = config_.sysfs_root,
+          .patterns = config_.interfaces,
+          .permanent_address =
+              [this](const std::string& interface, const std::string& now) {
+                return addresses_->Of(interface, now);
+              }},
       [this](NicHardware::LinkNews news) -> Status {
         ASSIGN_OR_RETURN(links_, probes::LinkWatch::Start(inside_.loop, config_.network_namespace,
                                                           std::move(news)));
         return OkStatus();
       });
+  return OkStatus();
 }
 
 StatusOr<std::unique_ptr<probes::KernelLogSource>> Program::OpenKernelLog() {
@@ -235,8 +243,7 @@ Status Program::PrepareHardware() {
     case Kind::kGpu:
       return PrepareGpus();
     case Kind::kNic:
-      PrepareNics();
-      return OkStatus();
+      return PrepareNics();
     case Kind::kNvidia:
       return PrepareNvidia();
     case Kind::kPci:

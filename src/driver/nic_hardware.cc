@@ -14,7 +14,7 @@ StatusOr<Inventory> NicHardware::Devices() {
     device.name = nic.device;
     device.attributes = {{"interface", nic.interface}, {"physical", !nic.pci_address.empty()}};
     if (!nic.address.empty()) {
-      // A card's address stays with the card, as a serial number does.
+      // The address that a card was made with stays with it, as a serial number does.
       device.attributes["serial"] = nic.address;
       device.attributes["mac"] = nic.address;
     }

@@ -43,12 +43,15 @@ class NicHardwareTest : public ::testing::Test {
         std::make_unique<probes::StateFile>(probes::StateFile::Parts{loop_, NullLog(), files_},
                                             std::make_unique<FakeDiskQueue>(), "/state/s", "boot");
     state_->Load();
-    hardware_ = std::make_unique<NicHardware>(loop_, files_,
-                                              probes::NetworkProbe::Options{.patterns = {"eth*"}},
-                                              [this](NicHardware::LinkNews news) {
-                                                link_news_ = std::move(news);
-                                                return OkStatus();
-                                              });
+    hardware_ = std::make_unique<NicHardware>(
+        loop_, files_,
+        probes::NetworkProbe::Options{
+            .patterns = {"eth*"},
+            .permanent_address = [this](const auto&, const auto&) { return made_with_; }},
+        [this](NicHardware::LinkNews news) {
+          link_news_ = std::move(news);
+          return OkStatus();
+        });
     driver_ = std::make_unique<DeviceDriver>(
         Edges{loop_, NullLog(), *metrics_, *state_, rules_}, *hardware_,
         DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
@@ -98,6 +101,7 @@ class NicHardwareTest : public ::testing::Test {
   std::unique_ptr<DeviceDriver> driver_;
   SaidOfLinks said_;
   bool due_ = false;
+  std::string made_with_;  // the address of the card in eth7, where the kernel knows it
 };
 
 TEST_F(NicHardwareTest, LinkNewsThatWereLostMakeItLookAtAll) {
@@ -156,6 +160,29 @@ TEST_F(NicHardwareTest, ACardKeepsItsBestSpeedOverARestart) {
   Plug("02:00:00:00:00:01", "25000");
   Start();
   EXPECT_EQ(After(20s), "LinkSpeedReduced");
+}
+
+TEST_F(NicHardwareTest, ACardWhoseAddressWasSetWhileNoDriverRanIsTheSameCard) {
+  made_with_ = "02:00:00:00:00:0a";
+  Plug("02:00:00:00:00:01", "100000");
+  Start();
+  EXPECT_EQ(After(2 * config_.poll), "Healthy");
+  driver_.reset();
+  Plug("02:00:00:00:00:02", "25000");
+  Start();
+  EXPECT_EQ(After(20s), "LinkSpeedReduced");
+}
+
+TEST_F(NicHardwareTest, AnotherCardThatWasGivenTheAddressOfTheOneBeforeBeginsAnew) {
+  made_with_ = "02:00:00:00:00:0a";
+  Plug("02:00:00:00:00:01", "100000");
+  Start();
+  EXPECT_EQ(After(2 * config_.poll), "Healthy");
+  driver_.reset();
+  made_with_ = "02:00:00:00:00:0b";
+  Plug("02:00:00:00:00:01", "25000");
+  Start();
+  EXPECT_EQ(After(20s), "Healthy");
 }
 
 }  // namespace

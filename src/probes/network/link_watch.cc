@@ -64,11 +64,13 @@ StatusOr<Fd> OpenSocket() {
   return fd;
 }
 
+}  // namespace
+
 // A socket stays in the network namespace where it was opened, and each thread can be in another.
 // So a thread enters the namespace, opens the socket and ends: coming back would need rights over
 // our own network, which root of a user namespace on the machine's network does not have
 // (setns(2)).
-StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
+StatusOr<Fd> OpenNetlinkSocket(const std::string& network_namespace) {
   if (network_namespace.empty()) return OpenSocket();
   const Fd wanted(::open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   if (!wanted) return ErrnoStatus(errno, "open " + network_namespace);
@@ -82,8 +84,6 @@ StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
   thread.join();
   return fd;
 }
-
-}  // namespace
 
 std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram) {
   std::vector<LinkMessage> messages;
@@ -100,7 +100,7 @@ std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram) {
 StatusOr<std::unique_ptr<LinkWatch>> LinkWatch::Start(
     IoLoop& loop, const std::string& network_namespace,
     std::function<void(const std::vector<std::string>&)> on_change) {
-  ASSIGN_OR_RETURN(Fd fd, OpenSocketIn(network_namespace));
+  ASSIGN_OR_RETURN(Fd fd, OpenNetlinkSocket(network_namespace));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
   // Links only: addresses, routes and neighbours are other groups, and far busier.

@@ -81,11 +81,18 @@ StatusOr<std::string> NetworkProbe::ReadFile(const std::string& interface, std::
 
 NetworkInterface NetworkProbe::Describe(const std::string& interface) {
   NetworkInterface nic{.device = DeviceNameOf(interface), .interface = interface};
-  // Nothing here is required: a veth has no hardware, and a tunnel no address. In a bond, cards
-  // show the bond's address in the place of their own.
+  // Nothing here is required: a veth has no hardware, and a tunnel no address. An address may be
+  // set at any time, and in a bond cards show the bond's: the one that a card was made with goes
+  // before.
+  std::string now;
   for (const std::string_view file : {"address", "bonding_slave/perm_hwaddr"}) {
     const auto address = ReadFile(interface, file);
     if (address.ok()) nic.address = Printable(ToValidUtf8(*address));
+    if (now.empty()) now = nic.address;
+  }
+  if (options_.permanent_address != nullptr) {
+    const std::string permanent = options_.permanent_address(interface, now);
+    if (!permanent.empty()) nic.address = permanent;
   }
   if (const auto uevent = ReadFile(interface, "device/uevent"); uevent.ok()) {
     nic.pci_address = ValueIn(*uevent, "PCI_SLOT_NAME");

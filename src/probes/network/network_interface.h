@@ -23,7 +23,7 @@ namespace galen::probes {
 struct NetworkInterface {
   std::string device{};       // a DNS label: "eth0-100" for eth0.100
   std::string interface{};    // "eth0.100"
-  std::string address{};      // the card's own MAC address, "" when it has none
+  std::string address{};      // the MAC address that the card was made with, if known; or ""
   std::string pci_address{};  // "" for one without hardware, such as a veth
   std::string driver{};       // the kernel's driver, "" without hardware
 
@@ -37,6 +37,9 @@ class NetworkProbe final : public Probe {
   struct Options {
     std::string sysfs_root = "/sys";
     std::vector<std::string> patterns{};  // shell patterns; "lo" is never meant
+    // The address that a card was made with, of an interface and its address now; "": not known.
+    // PermanentAddresses::Of; none: it is never known.
+    std::function<std::string(const std::string&, const std::string&)> permanent_address{};
   };
   static constexpr std::size_t kInterfacesMax =
       256;  // past it gone ones make room, then the rest is left out
@@ -89,15 +92,39 @@ struct LinkMessage {
 // of another kind is left out.
 std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram);
 
+// A socket that asks about, or listens to, the links of a network namespace: a file that stands for
+// one ("/proc/1/ns/net"; entering it takes CAP_SYS_ADMIN), or "" for the one that the process is
+// in. Errors are those of open(2), setns(2) and socket(2).
+StatusOr<Fd> OpenNetlinkSocket(const std::string& network_namespace);
+
+// An Ethernet address as sysfs writes it: "02:00:00:00:00:01"; "" for zeros and other lengths.
+std::string AddressText(std::string_view bytes);
+
+// The addresses that cards were made with, from the kernel's ethtool (ETHTOOL_GPERMADDR), which
+// takes no right. May be asked by any thread; an answer takes microseconds.
+class PermanentAddresses {
+ public:
+  // `network_namespace` and errors are those of OpenNetlinkSocket.
+  static StatusOr<std::unique_ptr<PermanentAddresses>> Open(const std::string& network_namespace);
+
+  // "" where the kernel knows none, as of a virtual interface, and where the interface of this name
+  // has another address now: then sysfs shows another network namespace than this one.
+  std::string Of(const std::string& interface, const std::string& address_now) const;
+
+ private:
+  explicit PermanentAddresses(Fd socket) : socket_(std::move(socket)) {}
+
+  const Fd socket_;
+};
+
 // Notifies, from a NETLINK_ROUTE socket of the kernel, that network interfaces came, went, or
 // gained or lost their carrier. The notification carries nothing; the state itself is read anew.
 // Belongs to its loop.
 class LinkWatch {
  public:
   // `on_change` gets the names in the messages, a name perhaps more than once; empty:
-  // messages were lost, look at all. It runs on the loop. `network_namespace` is a file that stands
-  // for one ("/proc/1/ns/net"; entering it takes CAP_SYS_ADMIN), or "" for the one that the process
-  // is in. Errors are those of socket(2), setns(2) and bind(2). `loop` is lent; destroying the
+  // messages were lost, look at all. It runs on the loop. `network_namespace` is that of
+  // OpenNetlinkSocket; errors are its own and those of bind(2). `loop` is lent; destroying the
   // watch ends it.
   static StatusOr<std::unique_ptr<LinkWatch>> Start(
       IoLoop& loop, const std::string& network_namespace,

@@ -75,6 +75,25 @@ TEST_F(NetworkProbeTest, FindsTheInterfacesThatThePatternsMean) {
   EXPECT_EQ(found->back().pci_address, "") << "a veth has no hardware";
 }
 
+TEST_F(NetworkProbeTest, ACardsAddressIsTheOneThatItWasMadeWithWhereThatIsKnown) {
+  AddInterface("eth1");
+  Write("eth1", "bonding_slave/perm_hwaddr", "02:00:00:00:00:0b\n");
+  std::map<std::string, std::string> made_with, asked;
+  NetworkProbe probe(loop_, files_,
+                     {.patterns = {"eth*"},
+                      .permanent_address = [&](const std::string& name, const std::string& now) {
+                        asked[name] = now;
+                        return made_with[name];
+                      }});
+  made_with["eth0"] = "02:00:00:00:00:0a";
+  const auto found = probe.Discover();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->front().address, "02:00:00:00:00:0a");
+  EXPECT_EQ(found->back().address, "02:00:00:00:00:0b") << "unknown: as before";
+  EXPECT_EQ(asked["eth0"], "02:00:00:00:00:01");
+  EXPECT_EQ(asked["eth1"], "02:00:00:00:00:01") << "the bond's, which the kernel shows too";
+}
+
 TEST_F(NetworkProbeTest, NeverMeansTheLoopback) {
   NetworkProbe probe = Probe({"*"});
   EXPECT_THAT(*probe.Discover(), ElementsAre(Field(&NetworkInterface::interface, "eth0")));

@@ -35,9 +35,11 @@ class FakeNvml final : public Nvml {
   std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) override {
     return partitions[gpu.uuid];
   }
-  StatusOr<std::vector<NvmlXid>> WaitForXids(Duration) override {
+  StatusOr<NvmlXids> WaitForXids(Duration) override {
     if (!fails.ok()) return fails;
-    return std::exchange(xids, std::vector<NvmlXid>{});
+    const StatusOr<std::vector<NvmlXid>> come = std::exchange(xids, std::vector<NvmlXid>{});
+    if (!come.ok()) return come.status();
+    return NvmlXids{.xids = *come, .refused = refused, .silent = silent};
   }
 
   std::vector<NvmlGpu> gpus;
@@ -49,6 +51,8 @@ class FakeNvml final : public Nvml {
   std::vector<NvmlDepth> depths;                                 // of all reads
   StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};  // of the next wait
   Status fails;                                                  // all waits, while not OK
+  std::map<std::string, std::string> refused;                    // as in NvmlXids
+  std::set<std::string> silent;                                  // likewise
 };
 
 }  // namespace galen::probes

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,14 @@ struct NvmlXid {
   bool operator==(const NvmlXid&) const = default;
 };
 
+// What a wait for XIDs brought.
+struct NvmlXids {
+  std::vector<NvmlXid> xids{};
+  // GPUs whose XIDs would not have come, by UUID, and why. The next wait asks for them again.
+  std::map<std::string, std::string> refused{};
+  std::set<std::string> silent{};  // GPUs that never report XIDs by NVML, by UUID
+};
+
 // The extent of a read: the InfoROM is in flash memory, which is not read at each poll.
 enum class NvmlDepth { kPoll, kAll };
 
@@ -84,7 +94,7 @@ class Nvml {
   virtual std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) = 0;
   // Waits for XIDs, at most `most`; none is no error. Unimplemented: this library reports none.
   // After another error the next call asks for the XIDs anew, of those GPUs that still answer.
-  virtual StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) = 0;
+  virtual StatusOr<NvmlXids> WaitForXids(Duration most) = 0;
 };
 
 }  // namespace galen::probes

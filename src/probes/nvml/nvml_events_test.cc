@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class NvmlEventsTest : public ::testing::Test {
  protected:
@@ -55,7 +56,7 @@ TEST_F(NvmlEventsTest, GpusThatAllRefuseOnceAreAskedAgain) {
   EXPECT_EQ(Wait(), Code::kUnavailable);
   EXPECT_EQ(Sets(), sets_before_) << "no set is left behind";
   Answer("xid 1 79\n");
-  EXPECT_THAT(*library_->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 79}));
+  EXPECT_THAT(library_->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-2", 79}));
 }
 
 TEST_F(NvmlEventsTest, ASetThatCannotBeMadeNowIsMadeLater) {
@@ -77,16 +78,28 @@ TEST_F(NvmlEventsTest, OnlyWhereNoGpuEverReportsXidsIsNoneAskedAgain) {
 
 TEST_F(NvmlEventsTest, AGpuThatRefusedAloneIsAskedAtTheNextWait) {
   Answer("1 events result 999\nxid 1 79\n");
-  EXPECT_THAT(*library_->WaitForXids(0s), IsEmpty()) << "nobody hears of it";
+  const auto waited = library_->WaitForXids(0s);
+  ASSERT_TRUE(waited.ok());
+  EXPECT_THAT(waited->xids, IsEmpty()) << "nobody hears of it";
+  EXPECT_THAT(waited->refused, ElementsAre(Pair("GPU-2", "ask for XIDs: NVML error 999")));
   Answer("xid 1 79\nxid 1 48\n");
-  EXPECT_THAT(*library_->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 48}));
+  EXPECT_THAT(library_->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-2", 48}));
+}
+
+TEST_F(NvmlEventsTest, AGpuThatNeverReportsXidsIsNamedBesideOneThatDoes) {
+  Answer("0 events result 3\nxid 1 79\n");
+  const auto waited = library_->WaitForXids(1s);
+  ASSERT_TRUE(waited.ok());
+  EXPECT_THAT(waited->xids, ElementsAre(NvmlXid{"GPU-2", 79}));
+  EXPECT_THAT(waited->silent, ElementsAre("GPU-1"));
+  EXPECT_THAT(waited->refused, IsEmpty()) << "asking again would not help";
 }
 
 TEST_F(NvmlEventsTest, GpusThatCannotBeHadYetAreLookedForAgain) {
   Answer("0 handle 999\n1 handle 999\n");
   EXPECT_EQ(Wait(), Code::kUnavailable);
   Answer("xid 0 48\n");
-  EXPECT_THAT(*library_->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 48}));
+  EXPECT_THAT(library_->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-1", 48}));
 }
 
 }  // namespace

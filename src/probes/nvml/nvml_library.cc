@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "model/driver_version.h"
@@ -254,26 +255,27 @@ Status NvmlLibrary::Subscribe() {
     return Unavailable("ask for XIDs: {}", NvmlErrorText(result));
   }
   unasked_.clear();
-  for (const auto& [device, uuid] : uuids_) unasked_.insert(device);
+  silent_.clear();
+  for (const auto& [device, uuid] : uuids_) unasked_[device] = nvml::kSuccess;
   if (Ask() > 0) return OkStatus();
   functions_->free_events(std::exchange(events_, nullptr));
   if (unasked_.empty()) return Unimplemented("no GPU of this machine reports XIDs by NVML");
-  return Unavailable("ask for XIDs: {}", NvmlErrorText(asked_));
+  return Unavailable("ask for XIDs: {}", NvmlErrorText(unasked_.rbegin()->second));
 }
 
 std::size_t NvmlLibrary::Ask() {
   std::size_t successes = 0;
-  std::erase_if(unasked_, [&](void* device) {
-    const int result = functions_->register_events(device, nvml::kEventXid, events_);
+  for (auto it = unasked_.begin(); it != unasked_.end();) {
+    auto& [device, result] = *it;
+    result = functions_->register_events(device, nvml::kEventXid, events_);
     if (result == nvml::kSuccess) ++successes;
-    if (result == nvml::kSuccess || IsForGood(result)) return true;
-    asked_ = result;
-    return false;
-  });
+    if (IsForGood(result)) silent_.insert(device);
+    it = result == nvml::kSuccess || IsForGood(result) ? unasked_.erase(it) : std::next(it);
+  }
   return successes;
 }
 
-StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
+StatusOr<NvmlXids> NvmlLibrary::WaitForXids(Duration most) {
   if (events_ == nullptr) {
     RETURN_IF_ERROR(Subscribe());
   } else {
@@ -283,23 +285,33 @@ StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
   const auto wait =
       static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(most).count());
   const int result = functions_->wait(events_, &event, wait);
-  if (result == nvml::kTimeout) return std::vector<NvmlXid>{};
+  if (result == nvml::kTimeout) return NotReporting();
   if (result != nvml::kSuccess) {
     // A GPU that is lost fails the wait for all: the next set is without it.
     functions_->free_events(std::exchange(events_, nullptr));
     if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
     return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
   }
+  NvmlXids waited = NotReporting();
   // XIDs are all that was asked for.
   const auto uuid = uuids_.find(event.device);
-  if (uuid == uuids_.end()) return std::vector<NvmlXid>{};
+  if (uuid == uuids_.end()) return waited;
   std::string part;
   if (event.gpu_instance != nvml::kNoInstance) part = fmt::format("{}", event.gpu_instance);
   if (!part.empty() && event.compute_instance != nvml::kNoInstance) {
     part += fmt::format("/{}", event.compute_instance);
   }
-  return std::vector<NvmlXid>{
-      {.uuid = uuid->second, .number = event.data, .part = std::move(part)}};
+  waited.xids.push_back({.uuid = uuid->second, .number = event.data, .part = std::move(part)});
+  return waited;
+}
+
+NvmlXids NvmlLibrary::NotReporting() const {
+  NvmlXids none;
+  for (const auto& [device, result] : unasked_) {
+    none.refused[uuids_.at(device)] = "ask for XIDs: " + NvmlErrorText(result);
+  }
+  for (void* const device : silent_) none.silent.insert(uuids_.at(device));
+  return none;
 }
 
 }  // namespace galen::probes

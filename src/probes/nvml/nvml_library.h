@@ -49,7 +49,7 @@ class NvmlLibrary final : public Nvml {
   std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) override;
   std::optional<bool> IsPartitioned(const NvmlGpu& gpu) override;
   std::optional<std::vector<NvmlPartition>> Partitions(const NvmlGpu& gpu) override;
-  StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) override;
+  StatusOr<NvmlXids> WaitForXids(Duration most) override;
 
  private:
   NvmlLibrary(std::unique_ptr<NvmlFunctions> functions, std::string version, LookAtModule module,
@@ -63,8 +63,10 @@ class NvmlLibrary final : public Nvml {
   NvmlGpu GpuAt(unsigned index);
   // Asks for the XIDs of all GPUs that answer. Leaves a set of events, or none.
   Status Subscribe();
-  // Asks those that have not answered yet; how many do now.
+  // Asks those that do not report theirs yet; how many do from now on.
   std::size_t Ask();
+  // Who does not report them now, or never will; without XIDs.
+  NvmlXids NotReporting() const;
 
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
@@ -75,8 +77,8 @@ class NvmlLibrary final : public Nvml {
   // Only the thread that waits for XIDs touches these, after Gpus() was called.
   void* events_ = nullptr;
   std::map<void*, std::string> uuids_;  // by handle
-  std::set<void*> unasked_;             // GPUs that refused the last time, and may not the next
-  int asked_ = 0;                       // what one of them said
+  std::map<void*, int> unasked_;        // GPUs that may yet report theirs, with what NVML said
+  std::set<void*> silent_;              // GPUs that never will
 };
 
 }  // namespace galen::probes

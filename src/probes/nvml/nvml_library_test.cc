@@ -198,7 +198,7 @@ TEST_F(NvmlLibraryTest, AWaitThatFailedIsFollowedByOneOfTheGpusThatAnswer) {
   ASSERT_TRUE(library->Gpus().ok());
   EXPECT_EQ(library->WaitForXids(0s).status().code(), Code::kUnavailable);
   Answer("");
-  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+  EXPECT_THAT(library->WaitForXids(0s)->xids, IsEmpty());
 }
 
 TEST_F(NvmlLibraryTest, ALostGpuShowsNothingElse) {
@@ -214,10 +214,10 @@ TEST_F(NvmlLibraryTest, XidsAreReportedOnceWithTheirGpu) {
   Answer("");
   const auto library = Open();
   ASSERT_TRUE(library->Gpus().ok());
-  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+  EXPECT_THAT(library->WaitForXids(0s)->xids, IsEmpty());
   Answer("xid 0 79\n");
-  EXPECT_THAT(*library->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 79}));
-  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+  EXPECT_THAT(library->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-1", 79}));
+  EXPECT_THAT(library->WaitForXids(0s)->xids, IsEmpty());
 }
 
 TEST_F(NvmlLibraryTest, ALibraryWithoutEventsIsNotAskedAgain) {
@@ -245,7 +245,7 @@ TEST_F(NvmlLibraryTest, AModuleOfAnotherVersionIsShownWithItsGpusUntilBothMatch)
 
   Answer("0 power 300000\n");
   EXPECT_EQ(library->Read(gpus[0], NvmlDepth::kPoll).at(0).name, "power");
-  EXPECT_THAT(library->WaitForXids(0s).value(), IsEmpty()) << "asked of the GPUs that answer now";
+  EXPECT_THAT(library->WaitForXids(0s)->xids, IsEmpty()) << "asked of the GPUs that answer now";
 }
 
 TEST_F(NvmlLibraryTest, AGpuOfTheModuleThatNvmlDoesNotKnowIsNotReadWhateverTheReason) {
@@ -381,10 +381,10 @@ TYPED_TEST(NvmlContract, ALostGpuShowsThatAlone) {
 TYPED_TEST(NvmlContract, EachXidComesOnceAndNoneIsNoError) {
   Nvml& nvml = this->gpus_.nvml();
   ASSERT_TRUE(nvml.Gpus().ok());
-  EXPECT_THAT(*nvml.WaitForXids(0s), IsEmpty());
+  EXPECT_THAT(nvml.WaitForXids(0s)->xids, IsEmpty());
   this->gpus_.Xid(79);
-  EXPECT_THAT(*nvml.WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 79}));
-  EXPECT_THAT(*nvml.WaitForXids(0s), IsEmpty());
+  EXPECT_THAT(nvml.WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-2", 79}));
+  EXPECT_THAT(nvml.WaitForXids(0s)->xids, IsEmpty());
 }
 
 TYPED_TEST(NvmlContract, AfterAWaitThatFailedXidsComeAgain) {
@@ -393,7 +393,7 @@ TYPED_TEST(NvmlContract, AfterAWaitThatFailedXidsComeAgain) {
   this->gpus_.FailWaits();
   EXPECT_FALSE(nvml.WaitForXids(0s).ok());
   this->gpus_.Xid(48);
-  EXPECT_THAT(*nvml.WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 48}));
+  EXPECT_THAT(nvml.WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-2", 48}));
 }
 
 }  // namespace

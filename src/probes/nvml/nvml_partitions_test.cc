@@ -121,9 +121,9 @@ TEST_F(NvmlPartitionsTest, AGpuThatCannotSayWhetherItIsCutIsNotTakenForWhole) {
 TEST_F(NvmlPartitionsTest, AnXidNamesTheInstanceThatItIsAbout) {
   const auto library = OpenCut("xid 0 13 9 1\nxid 0 31 1\nxid 0 79\n");
   EXPECT_THAT(*library->Gpus(), SizeIs(1));
-  EXPECT_THAT(*library->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 13, "9/1"}));
-  EXPECT_THAT(*library->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 31, "1"}));
-  EXPECT_THAT(*library->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 79, ""}));
+  EXPECT_THAT(library->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-1", 13, "9/1"}));
+  EXPECT_THAT(library->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-1", 31, "1"}));
+  EXPECT_THAT(library->WaitForXids(1s)->xids, ElementsAre(NvmlXid{"GPU-1", 79, ""}));
 }
 
 }  // namespace

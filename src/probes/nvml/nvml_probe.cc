@@ -64,10 +64,8 @@ StatusOr<std::vector<Sign>> NvmlProbe::Observe() {
     }
   }
   if (wait_began_ && now - *wait_began_ >= kWait + kPatience) {
-    xids_missed_ = true;
-    for (Sign& sign : XidsReported(fmt::format("no answer for {} s", Seconds(kPatience)))) {
-      hung.push_back(std::move(sign));
-    }
+    const std::string error = fmt::format("no answer for {} s", Seconds(kPatience));
+    for (const auto& gpu : gpus_) hung.push_back(XidsReported(*gpu, error));
   }
   return hung;
 }
@@ -193,40 +191,63 @@ void NvmlProbe::WaitForXids() {
 
 void NvmlProbe::OnXids() {
   wait_began_.reset();
-  if (waited_.ok()) {
-    failed_waits_ = 0;
-    if (std::exchange(xids_missed_, false)) readings_->OnSigns(XidsReported(""));
-    TakeXids(*waited_);
-    timer_ = parts_.loop.After(kBreath, [this] { WaitForXids(); });
-    return;
-  }
-  const std::string& error = waited_.status().message();
+  if (!waited_.ok()) return OnWaitFailed(waited_.status());
+  failed_waits_ = 0;
+  NoteSilence(*waited_);
+  TakeXids(waited_->xids);
+  timer_ = parts_.loop.After(kBreath, [this] { WaitForXids(); });
+}
+
+void NvmlProbe::OnWaitFailed(const Status& status) {
+  const std::string& error = status.message();
   if (++failed_waits_ == 1) parts_.log.Warning("NVML reports no XIDs now", {{"error", error}});
-  if (waited_.status().code() == Code::kUnimplemented) {
+  std::vector<Sign> signs;
+  if (status.code() == Code::kUnimplemented) {
     // Nothing is missed of what is never reported.
-    if (!std::exchange(xids_missed_, false)) return;
-    std::vector<Sign> never = XidsReported("");
-    for (Sign& sign : never) sign.absent = true;
-    return readings_->OnSigns(std::move(never));
+    for (const auto& gpu : gpus_) {
+      if (!gpu->xids_missed) continue;
+      signs.push_back(XidsReported(*gpu, ""));
+      signs.back().absent = true;
+    }
+    if (!signs.empty()) readings_->OnSigns(std::move(signs));
+    return;
   }
   // The first may be of a GPU that is lost, which the next set is without.
   if (failed_waits_ > 1) {
-    xids_missed_ = true;
-    readings_->OnSigns(XidsReported(error));
+    for (const auto& gpu : gpus_) signs.push_back(XidsReported(*gpu, error));
+    readings_->OnSigns(std::move(signs));
   }
   timer_ = parts_.loop.After(kWaitAgain, [this] { WaitForXids(); });
 }
 
-std::vector<Sign> NvmlProbe::XidsReported(const std::string& error) const {
+void NvmlProbe::NoteSilence(const NvmlXids& waited) {
   std::vector<Sign> signs;
   for (const auto& gpu : gpus_) {
-    signs.push_back({.device = gpu->device,
-                     .name = "nvml-events",
-                     .value = 1.0,
-                     .time = parts_.loop.WallNow(),
-                     .error = error});
+    const auto refused = waited.refused.find(gpu->gpu.uuid);
+    const bool is_silent = waited.silent.contains(gpu->gpu.uuid);
+    std::string complaint = is_silent ? "this GPU never reports XIDs by NVML" : "";
+    if (refused != waited.refused.end()) complaint = refused->second;
+    if (std::exchange(gpu->xid_complaint, complaint) != complaint && !complaint.empty()) {
+      parts_.log.Warning("NVML reports no XIDs of a GPU",
+                         {{"device", gpu->device}, {"error", complaint}});
+    }
+    gpu->refusals = refused == waited.refused.end() ? 0 : gpu->refusals + 1;
+    // As of all GPUs: one refusal is soon over, and what is never reported is not missed.
+    const bool missed = gpu->refusals > (gpu->xids_missed ? 0 : 1);
+    if (missed == gpu->xids_missed) continue;
+    signs.push_back(XidsReported(*gpu, missed ? complaint : ""));
+    signs.back().absent = is_silent;
   }
-  return signs;
+  if (!signs.empty()) readings_->OnSigns(std::move(signs));
+}
+
+Sign NvmlProbe::XidsReported(Gpu& gpu, const std::string& error) const {
+  gpu.xids_missed = !error.empty();
+  return {.device = gpu.device,
+          .name = "nvml-events",
+          .value = 1.0,
+          .time = parts_.loop.WallNow(),
+          .error = error};
 }
 
 void NvmlProbe::TakeXids(const std::vector<NvmlXid>& xids) {

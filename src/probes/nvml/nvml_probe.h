@@ -62,6 +62,9 @@ class NvmlProbe final : public Probe {
     double links_up = 0;  // the most NVLinks that were up
     // The last read showed a mismatch of versions; a process before this one may have.
     bool mismatch = true;
+    int refusals = 0;                                   // of its XIDs, by waits in a row
+    bool xids_missed = false;                           // its last "nvml-events" has an error
+    std::string xid_complaint{};                        // what the log said last of its XIDs
     std::map<std::string, double, std::less<>> events;  // last shown, by sign
     std::unique_ptr<DiskQueue> queue;  // last: its thread uses the others until it has ended
   };
@@ -79,8 +82,11 @@ class NvmlProbe final : public Probe {
   void WaitForXids();
   void OnXids();
   void TakeXids(const std::vector<NvmlXid>& xids);
-  // For every GPU, whether its XIDs are reported, or why not.
-  std::vector<Sign> XidsReported(const std::string& error) const;
+  void OnWaitFailed(const Status& status);
+  // Shows which GPUs do not report their XIDs though others do.
+  void NoteSilence(const NvmlXids& waited);
+  // "nvml-events" of a GPU; without an error its XIDs are reported.
+  Sign XidsReported(Gpu& gpu, const std::string& error) const;
 
   const Parts parts_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
@@ -88,10 +94,9 @@ class NvmlProbe final : public Probe {
   SignSink* readings_ = nullptr;
   SignSink* xids_ = nullptr;
   std::function<void()> partitions_changed_;
-  StatusOr<std::vector<NvmlXid>> waited_ = std::vector<NvmlXid>{};  // written by its thread
-  int failed_waits_ = 0;                                            // in a row
-  bool xids_missed_ = false;                                        // the last sign says so
-  std::optional<Time> wait_began_;                                  // of the wait under way
+  StatusOr<NvmlXids> waited_ = NvmlXids{};  // written by its thread
+  int failed_waits_ = 0;                    // in a row
+  std::optional<Time> wait_began_;          // of the wait under way
   Timer timer_;
   std::unique_ptr<DiskQueue> xid_queue_;
 };

@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -42,7 +43,10 @@ class NvmlProbeTest : public ::testing::Test {
   // In the order in which the probe makes them: XIDs, then the GPUs.
   std::vector<FakeDiskQueue*> queues_;
   Sink readings_, xids_;
-  NvmlProbe probe_{{loop_, NullLog(), nvml_,
+  std::vector<std::string> warnings_;
+  Log log_{LogLevel::kWarning, [] { return WallTime(); },
+           [this](LogLevel, std::string_view line) { warnings_.emplace_back(line); }};
+  NvmlProbe probe_{{loop_, log_, nvml_,
                     [this] {
                       auto queue = std::make_unique<FakeDiskQueue>();
                       queues_.push_back(queue.get());
@@ -227,6 +231,31 @@ TEST_F(NvmlProbeTest, GpusWhoseXidsAreNeverReportedAreNotUnknownForThoseThatWere
   readings_.Take();
   loop_.Advance(1h);
   EXPECT_THAT(readings_.Take(), IsEmpty());
+}
+
+TEST_F(NvmlProbeTest, OneGpuThatRefusesItsXidsIsUnknownBesideOneThatReportsThem) {
+  nvml_.refused["GPU-b"] = "ask for XIDs: NVML error 999";
+  loop_.Advance(10ms);
+  nvml_.refused.clear();
+  loop_.Advance(50ms);
+  EXPECT_THAT(readings_.Take(), IsEmpty()) << "once is soon over";
+  nvml_.refused["GPU-b"] = "ask for XIDs: NVML error 999";
+  loop_.Advance(50ms);
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-1 nvml-events 1")) << "and once says it";
+  EXPECT_EQ(readings_.last["nvml-events"].error, "ask for XIDs: NVML error 999");
+  nvml_.xids = std::vector<NvmlXid>{{"GPU-a", 79}};
+  nvml_.refused.clear();
+  loop_.Advance(50ms);
+  EXPECT_THAT(xids_.Take(), ElementsAre("gpu-0 xid 79"));
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-1 nvml-events 1"));
+  EXPECT_EQ(readings_.last["nvml-events"].error, "");
+}
+
+TEST_F(NvmlProbeTest, OneGpuThatNeverReportsXidsIsNoWorseForItAndIsNamedInTheLogOnce) {
+  nvml_.silent.insert("GPU-b");
+  loop_.Advance(1s);
+  EXPECT_THAT(readings_.Take(), IsEmpty());
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("device=gpu-1")));
 }
 
 TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndIsShownToo) {
