@@ -74,6 +74,39 @@ TEST_F(ClockStepTest, AfterAStepBackEachEventPutsTheEndOfAQuietTimeOff) {
   EXPECT_EQ(Health().since, last + 10min) << "by the clock as it is now";
 }
 
+TEST_F(ClockStepTest, NothingIsFoundOrEndedLaterThanNowWhenTheClockIsSetBackMeanwhile) {
+  Show("heat", 95.0);
+  step_ = -1h;
+  now_ += 61s;
+  engine_.Evaluate({}, Present());
+  ASSERT_EQ(Health().cause.code, "Hot") << "the debounce ran on";
+  EXPECT_EQ(Health().since, Present().wall) << "it was found now";
+  Show("heat", 40.0);
+  step_ = -2h;
+  now_ += 61s;
+  engine_.Evaluate({}, Present());
+  ASSERT_EQ(Health().state, HealthState::kHealthy);
+  EXPECT_EQ(Health().since, Present().wall);
+}
+
+TEST_F(ClockStepTest, AQuietTimeThatIsOverEndsNowWhenTheClockIsSetBackMeanwhile) {
+  Show("xid", 94.0);
+  step_ = -1h;
+  Pass(11min);
+  ASSERT_EQ(Health().state, HealthState::kHealthy);
+  EXPECT_LE(Health().since, Present().wall);
+}
+
+TEST_F(ClockStepTest, AFindingFromBeforeIsNotShownAsOneOfTheFuture) {
+  Show("xid", 74.0);
+  const Json saved = engine_.Save();
+  step_ = -1h;
+  RuleEngine next(table_, {});
+  next.SetDevices({"a"}, Present());
+  next.Restore(saved, Present());
+  EXPECT_EQ(next.Snapshot()[0].since, Present().wall);
+}
+
 TEST_F(ClockStepTest, AfterAStepBackAResetEndsWhatWaitsForOne) {
   Show("xid", 74.0);
   step_ = -1h;

@@ -135,7 +135,8 @@ void RuleEngine::Restore(const Json& saved, const Instant& at) {
     if (row.Has("uncompared")) {
       const StatusOr<WallTime> since = ParseRfc3339(row["since"].AsString());
       if (!since.ok() || !AsksForPeers(*rule)) continue;
-      device->second.uncompared.emplace(index, Trouble{row["uncompared"].AsString(), *since});
+      device->second.uncompared.emplace(index,
+                                        Trouble{row["uncompared"].AsString(), at.Of(*since).time});
       continue;
     }
     TrackOf(device->second, index).Restore(row, at);

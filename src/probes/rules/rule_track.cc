@@ -191,7 +191,8 @@ void RuleTrack::Settle(const Instant& at) {
     return;
   }
   if (rule_->until == Until::kFor && at.now >= last_event_.at + rule_->quiet) {
-    return End({last_event_.time + rule_->quiet, last_event_.at + rule_->quiet}, "");
+    return End({std::min(at.wall, last_event_.time + rule_->quiet), last_event_.at + rule_->quiet},
+               "");
   }
   if (rule_->until != Until::kClear || !leaving_since_) return;
   if (at.now - *leaving_since_ < rule_->leave_for) return;
@@ -338,7 +339,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
                                  .threshold = saved["threshold"].AsString(),
                                  .unit = saved["unit"].AsString(),
                                  .owner = rule_->owner},
-                       .since = time(saved["since"]),
+                       .since = at.Of(time(saved["since"])).time,
                        .raw = saved["raw"].AsString()};
     found_at_ = at.Of(finding_->since).at;
   }

@@ -29,8 +29,10 @@ struct Instant {
   Time now{};
   WallTime wall{};
 
-  // One from the future happened now: its clock, or ours, was set.
-  Moment Of(WallTime time) const { return {time, now - std::max(Duration::zero(), wall - time)}; }
+  // One from the future happened now, on both clocks: its clock, or ours, was set.
+  Moment Of(WallTime time) const {
+    return {std::min(time, wall), now - std::max(Duration::zero(), wall - time)};
+  }
 };
 
 // A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
