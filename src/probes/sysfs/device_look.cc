@@ -192,16 +192,23 @@ SignReading ReadAllOf(const SysfsFiles& files, SysfsDirectory& directory, const 
   SignReading all{.sign = sign.name};
   const Several several = sign.file->several;
   const bool keeps_parts = sign.kind == SignKind::kCounter || several == Several::kSum;
-  std::vector<std::string> parts;
+  std::vector<std::pair<std::string, double>> parts;
+  std::vector<std::string> silent;
   for (const FoundPath& each : *found) {
     SignReading one = ReadOne(files, directory, sign, each, before_read);
     // A part that cannot be read makes the whole unknown: it may be the one that is bad.
     if (!one.error.empty()) return one;
-    if (!one.value) continue;
-    if (keeps_parts && (several != Several::kFirst || !all.value)) parts.push_back(each.path);
+    if (!one.value) {
+      if (keeps_parts) silent.push_back(each.path);
+      continue;
+    }
+    if (keeps_parts && (several != Several::kFirst || !all.value)) {
+      parts.emplace_back(each.path, *one.value);
+    }
     all = all.value ? Pick(several, std::move(all), std::move(one)) : std::move(one);
   }
   all.parts = std::move(parts);
+  all.silent = std::move(silent);
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probes/rules/rule.h"
@@ -23,8 +24,9 @@ struct SignReading {
   std::string raw{};                // "aer_dev_fatal: TOTAL_ERR_FATAL 3"
   std::string error{};              // why it cannot be read, or what it holds instead of a number
   std::optional<double> outside{};  // what it holds past the sign's least or most
-  // The files that a counter or a sum was made of whose path is a pattern.
-  std::vector<std::string> parts{};
+  // The files that a counter or a sum was made of whose path is a pattern, with their values.
+  std::vector<std::pair<std::string, double>> parts{};
+  std::vector<std::string> silent{};  // files that the pattern names too, and that have no value
 
   bool operator==(const SignReading&) const = default;
 };

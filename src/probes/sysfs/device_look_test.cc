@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 class DeviceLookTest : public ::testing::Test {
  protected:
@@ -93,7 +94,7 @@ TEST_F(DeviceLookTest, AddsUpTheCountersOfAllParts) {
   Write("csrow1/ue_count", "3\n");
   const SignReading sum = Read({.path = "csrow*/ue_count", .several = Several::kSum});
   EXPECT_EQ(sum.value, 5);
-  EXPECT_THAT(sum.parts, ElementsAre("csrow0/ue_count", "csrow1/ue_count"));
+  EXPECT_THAT(sum.parts, ElementsAre(Pair("csrow0/ue_count", 2), Pair("csrow1/ue_count", 3)));
 }
 
 TEST_F(DeviceLookTest, WhatIsMissingOrOutOfBoundsIsNoValueAndNoError) {

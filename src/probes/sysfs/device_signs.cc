@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "probes/rules/sign.h"
+#include "probes/sysfs/file_pattern.h"
 
 namespace galen::probes {
 
@@ -75,17 +77,47 @@ void DeviceSigns::Take(const DeviceLook& look, const Instant& at, std::vector<Si
   }
 }
 
-std::string DeviceSigns::MissingPart(const Last& last, const SignReading& reading) const {
-  if (last.parts.empty()) return "";
+bool DeviceSigns::IsSum(const SignReading& reading) const {
   const SignSpec* spec = rules_->FindSign(reading.sign);
-  if (spec == nullptr || !spec->file || spec->file->several != Several::kSum) return "";
-  const auto is_left = [&reading](const std::string& part) {
-    return std::ranges::find(reading.parts, part) != reading.parts.end();
-  };
+  return spec != nullptr && spec->file && spec->file->several == Several::kSum;
+}
+
+std::string DeviceSigns::MissingPart(const Last& last, const SignReading& reading) {
+  const auto missing = std::ranges::find_if(
+      reading.silent, [&last](const std::string& file) { return last.parts.contains(file); });
+  return missing == reading.silent.end() ? "" : *missing;
+}
+
+void DeviceSigns::TakeParts(Last& last, const SignReading& reading) const {
+  const std::map<std::string, double> now(reading.parts.begin(), reading.parts.end());
+  const auto is_left = [&now](const auto& part) { return now.contains(part.first); };
   // All of them under other names, as after a driver was loaded anew: another sum.
-  if (std::ranges::none_of(last.parts, is_left)) return "";
-  const auto missing = std::ranges::find_if_not(last.parts, is_left);
-  return missing == last.parts.end() ? "" : *missing;
+  const bool is_another = !last.parts.empty() && std::ranges::none_of(last.parts, is_left);
+  if (IsSum(reading) && !is_another) {
+    for (const auto& part : last.parts) {
+      if (!is_left(part)) last.removed.insert(part);
+    }
+    // What is there again may have counted anything meanwhile: the counter begins anew.
+    last.returns += static_cast<int>(std::erase_if(last.removed, is_left));
+  }
+  if (is_another || last.removed.size() > kFoundPathsMax) {
+    last.removed.clear();
+    ++last.returns;
+  }
+  last.parts = now;
+  double removed = 0;
+  std::map<std::string, double> all = now;
+  for (const auto& part : last.removed) {
+    removed += part.second;
+    all.insert(part);
+  }
+  last.sign.value = *reading.value + removed;
+  last.sign.raw = "sysfs: " + reading.raw;
+  if (!last.removed.empty()) {
+    last.sign.raw += fmt::format(", {} of files that were removed", NumberText(removed));
+  }
+  last.sign.parts = fmt::format("{}", fmt::join(std::views::keys(all), " "));
+  if (last.returns > 0) last.sign.parts += fmt::format(" {}", last.returns);
 }
 
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {
@@ -103,7 +135,7 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
   if (error.empty() && last != nullptr && last->sign.expected && !reading.expected) {
     error = "the kernel gives no limit for it any more";
   }
-  if (error.empty() && last != nullptr) {
+  if (error.empty() && last != nullptr && IsSum(reading)) {
     const std::string missing = MissingPart(*last, reading);
     if (!missing.empty()) error = fmt::format("{}, which it added up, has no value now", missing);
   }
@@ -123,11 +155,8 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
     }
     last->sign.time = now;
     last->sign.error.clear();
-    last->sign.value = *reading.value;
     last->sign.expected = reading.expected;
-    last->sign.raw = "sysfs: " + reading.raw;
-    last->sign.parts = fmt::format("{}", fmt::join(reading.parts, " "));
-    last->parts = reading.parts;
+    TakeParts(*last, reading);
     signs.push_back(last->sign);
   } else if (was_unknown) {
     signs.push_back(MakeSign(reading.sign, now));

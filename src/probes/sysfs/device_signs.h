@@ -54,11 +54,19 @@ class DeviceSigns {
   // the last one that was known.
   struct Last {
     Sign sign{};
-    bool read = false;                 // by the look that is being taken
-    std::vector<std::string> parts{};  // of its last value
+    bool read = false;  // by the look that is being taken
+    // Of the last value, by their files, with what they had.
+    std::map<std::string, double> parts{};
+    // Files of a sum that were removed, with what they had last: it stays in the sum, so that this
+    // neither falls, as if it had been reset, nor jumps.
+    std::map<std::string, double> removed{};
+    int returns = 0;  // how often a removed file, or another of its name, was there again
   };
-  // The file that was a part of the sum, and is none now; "": none.
-  std::string MissingPart(const Last& last, const SignReading& reading) const;
+  bool IsSum(const SignReading& reading) const;
+  // The file that was a part of the sum, is there and has no value now; "": none.
+  static std::string MissingPart(const Last& last, const SignReading& reading);
+  // Takes the parts of a reading with a value.
+  void TakeParts(Last& last, const SignReading& reading) const;
   std::map<std::string, Last> last_;
   std::set<std::string> unknown_;  // shown with an error since they were read
 };

@@ -68,9 +68,7 @@ TEST_F(PartsTest, APartThatIsAwayForALookBringsNoBurstOfErrors) {
   for (const std::string port : {"p1", "p2"}) {
     Remove(port);
     EXPECT_THAT(Look(), testing::IsEmpty());
-    EXPECT_EQ(Health().state, HealthState::kUnknown);
-    EXPECT_EQ(Health().cause.message,
-              "cannot read sum: " + port + "/errors, which it added up, has no value now");
+    EXPECT_EQ(Health().state, HealthState::kHealthy) << "it was removed";
     Put("p1", "10");
     Put("p2", "500");
     EXPECT_THAT(Look(), testing::IsEmpty());
@@ -84,8 +82,48 @@ TEST_F(PartsTest, APartWhoseFileHasNoNumberIsMissedLikewise) {
   Put("p2", "N/A");
   Look();
   EXPECT_EQ(Health().state, HealthState::kUnknown);
+  EXPECT_EQ(Health().cause.message,
+            "cannot read sum: p2/errors, which it added up, has no value now");
   Put("p2", "500");
   EXPECT_THAT(Look(), testing::IsEmpty());
+}
+
+TEST_F(PartsTest, APartThatWasRemovedForGoodLeavesNobodyUnknown) {
+  Put("p2", "N/A");
+  Look();
+  Remove("p2");
+  EXPECT_THAT(Look(), testing::IsEmpty());
+  EXPECT_EQ(Health().state, HealthState::kHealthy) << "what it had stays in the sum";
+  Put("p1", "111");
+  EXPECT_THAT(Look(), testing::Contains("sum")) << "101 more than before, of the one that is left";
+}
+
+TEST_F(PartsTest, WhatWasCountedBeforeAPartWasRemovedStillCounts) {
+  Put("p1", "70");
+  EXPECT_THAT(Look(), testing::IsEmpty());
+  Remove("p2");
+  EXPECT_THAT(Look(), testing::IsEmpty());
+  Put("p1", "111");
+  EXPECT_THAT(Look(), testing::ElementsAre("sum", "first")) << "60 and 41 within five minutes";
+}
+
+TEST_F(PartsTest, AnotherPartOfTheNameOfOneThatWasRemovedBringsNoRise) {
+  Remove("p2");
+  Look();
+  Put("p2", "90000");
+  EXPECT_THAT(Look(), testing::IsEmpty());
+  Put("p2", "90101");
+  EXPECT_THAT(Look(), testing::Contains("sum"));
+}
+
+TEST_F(PartsTest, PartsThatComeAndGoWithoutEndTakeNoRoomWithoutEnd) {
+  for (int i = 0; i < 1000; ++i) {
+    Put("q" + std::to_string(i), "1");
+    Put("p3", std::to_string(i));
+    Look();
+    Remove("q" + std::to_string(i));
+  }
+  EXPECT_EQ(Health().state, HealthState::kHealthy);
 }
 
 TEST_F(PartsTest, WhatANewPartCountedBeforeIsNoRise) {
