@@ -73,9 +73,9 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-std::optional<std::int64_t> LeadingNumber(std::string_view text) {
+std::optional<std::int64_t> LeadingNumber(std::string_view text, int base) {
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   const bool is_number = error == std::errc() && text.front() != '-';
   return is_number ? std::optional(number) : std::nullopt;
 }

@@ -35,9 +35,9 @@ void GiveBack(std::string& text);
 // Without spaces, tabs and line ends before and after; a part of `text`.
 std::string_view Trimmed(std::string_view text);
 
-// The whole number of digits that the text begins with; nullopt where it begins with none, or with
-// one that does not fit.
-std::optional<std::int64_t> LeadingNumber(std::string_view text);
+// The whole number that the text begins with, in digits of `base`; nullopt where it begins with
+// none, a sign included, or with one that does not fit.
+std::optional<std::int64_t> LeadingNumber(std::string_view text, int base = 10);
 
 // "1 slice", "3 slices".
 std::string Counted(std::size_t count, std::string_view what);

@@ -86,6 +86,7 @@ TEST(LeadingNumber, IsOfDigitsThatFitAndEndsWhereTheyDo) {
   EXPECT_EQ(LeadingNumber("12"), 12);
   EXPECT_EQ(LeadingNumber("0\n"), 0);
   EXPECT_EQ(LeadingNumber("7:30"), 7);
+  EXPECT_EQ(LeadingNumber("1fg", 16), 31);
   EXPECT_EQ(LeadingNumber("9223372036854775807"), INT64_MAX);
   for (const char* none : {"", "-1", "-0", "+1", " 1", "a1", "9223372036854775808"}) {
     EXPECT_EQ(LeadingNumber(none), std::nullopt) << none;

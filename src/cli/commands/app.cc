@@ -285,12 +285,24 @@ void AddRecord(Flags& rules, Arguments& arguments) {
                     "write serial numbers, UUIDs and addresses as hashes");
 }
 
+// The exit code is the same however it is printed.
+int CheckRulesOrFail(Arguments& arguments) {
+  const std::string& format = arguments.options.output;
+  if (format != "json" && format != "yaml") {
+    return PrintOrFail(arguments, CheckRules(arguments.rules));
+  }
+  const StatusOr<Json> check = CheckRulesAsJson(arguments.rules);
+  if (!check.ok()) return Fail(check.status());
+  const std::string text = format == "json" ? check->DumpPretty() + "\n" : WriteYaml(*check);
+  const int printed = PrintOrFail(arguments, text);
+  return printed == 0 && !(*check)["faults"].items().empty() ? kExitUsage : printed;
+}
+
 void AddRules(Flags& flags, Arguments& arguments) {
   Flags& rules = flags.AddCommand("rules", "tables of rules: check, list, explain and try them");
   constexpr const char* kTable = "a file, or a built-in table such as pci";
-  Flags& check = rules.AddCommand("check", "every fault of a table", [&arguments] {
-    return PrintOrFail(arguments, CheckRules(arguments.rules));
-  });
+  Flags& check = rules.AddCommand("check", "every fault of a table",
+                                  [&arguments] { return CheckRulesOrFail(arguments); });
   check.AddPositional("file", arguments.rules, kTable);
   Flags& list = rules.AddCommand("list", "a line for each rule", [&arguments] {
     return PrintOrFail(arguments, ListRules(arguments.options, arguments.rules));

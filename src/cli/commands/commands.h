@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data/json.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "cli/options.h"
@@ -131,6 +132,10 @@ std::string DevNodeText(const std::string& directory, const DevNodeArguments& ar
 StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file);
 // OK, with a summary, when the table has no faults.
 StatusOr<std::string> CheckRules(const std::string& file);
+// The same for programs: {"file", "signs", "rules", "faults"}, each fault with "file", "line",
+// "column" and "message". Faults are no error here; a table with faults has neither of the counts,
+// and a fault of the whole file, such as one that is no YAML, has no place.
+StatusOr<Json> CheckRulesAsJson(const std::string& file);
 // A line for each rule, including those of a table that it extends.
 StatusOr<std::string> ListRules(const Options& options, const std::string& file);
 // What each rule reads, when it begins and ends, and its message; only the rule `id`, unless that

@@ -108,12 +108,16 @@ class DoctorRun {
   doctor::ExaminationOptions options_;
 };
 
-// A missing root is a misspelt one: with it most checks would find nothing wrong.
+// A missing directory is a misspelt one: with it most checks would find nothing wrong. The agent's
+// own is there by default only where an agent has been.
 Status CheckPlaces(const DoctorArguments& arguments) {
+  const std::string usual_state = DoctorArguments().state_dir;
   const std::pair<std::string_view, const std::string*> named[] = {
-      {"--kubelet-root", &arguments.kubelet_root}, {"--registry", &arguments.registry}};
+      {"--kubelet-root", &arguments.kubelet_root},
+      {"--registry", &arguments.registry},
+      {"--state-dir", &arguments.state_dir}};
   for (const auto& [flag, directory] : named) {
-    if (directory->empty()) continue;
+    if (directory->empty() || *directory == usual_state) continue;
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(*directory, error);
     // An unreadable directory may exist: the checks report what they could not read.

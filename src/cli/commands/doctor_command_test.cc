@@ -25,6 +25,7 @@ Options Alone(const TemporaryDirectory& directory) {
 }
 
 DoctorArguments Below(const TemporaryDirectory& directory) {
+  std::filesystem::create_directories(directory.Path("galen"));
   return {.node = "node-7",
           .kubelet_root = directory.Path("kubelet"),
           .state_dir = directory.Path("galen"),
@@ -37,6 +38,16 @@ TEST(DoctorCommand, ARootThatIsNotThereIsAWrongFlag) {
   EXPECT_EQ(result.code, kExitUsage);
   EXPECT_THAT(result.problem, HasSubstr("--kubelet-root " + directory.Path("kubelet")));
   EXPECT_EQ(result.text, "");
+}
+
+TEST(DoctorCommand, AnAgentsDirectoryThatIsNamedAndNotThereIsAWrongFlag) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.Path("kubelet"));
+  DoctorArguments arguments = Below(directory);
+  arguments.state_dir = directory.Path("nope");
+  const DoctorResult result = Doctor(Alone(directory), arguments);
+  EXPECT_EQ(result.code, kExitUsage);
+  EXPECT_EQ(result.problem, "--state-dir " + directory.Path("nope") + ": no such directory");
 }
 
 TEST(DoctorCommand, AFileOfExpectationsThatCannotBeReadIsAWrongFlag) {

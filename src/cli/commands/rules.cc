@@ -12,19 +12,53 @@
 #include "probes/rule_text/rule_text.h"
 
 namespace galen::cli {
-StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {
+namespace {
+
+// A table as text, and what faults of it name.
+struct RulesText {
+  std::string text, origin;
+};
+
+StatusOr<RulesText> ReadRulesText(const std::string& file) {
   StatusOr<std::string> text = PosixFileSystem().Read(file);
-  if (text.ok()) return probes::ParseRules(*text, file);
+  if (text.ok()) return RulesText{*std::move(text), file};
   const std::string_view builtin = probes::BuiltInRules(file);
-  if (!builtin.empty()) return probes::ParseRules(builtin, "built-in " + file);
+  if (!builtin.empty()) return RulesText{std::string(builtin), "built-in " + file};
   return NotFound("{}; built-in tables are {}", text.status().message(),
                   probes::BuiltInRuleNames());
+}
+
+}  // namespace
+
+StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {
+  ASSIGN_OR_RETURN(const RulesText table, ReadRulesText(file));
+  return probes::ParseRules(table.text, table.origin);
 }
 
 StatusOr<std::string> CheckRules(const std::string& file) {
   ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   return fmt::format("{}: {} and {}, no faults\n", file, Counted(table.signs.size(), "sign"),
                      Counted(table.rules.size(), "rule"));
+}
+
+StatusOr<Json> CheckRulesAsJson(const std::string& file) {
+  ASSIGN_OR_RETURN(const RulesText text, ReadRulesText(file));
+  Json faults = Json::MakeArray({});
+  for (const probes::RuleFault& fault : probes::FaultsOfRules(text.text, text.origin)) {
+    Json row = Json::MakeObject({{"file", file}});
+    if (fault.place) {
+      row["line"] = fault.place->line;
+      row["column"] = fault.place->column;
+    }
+    row["message"] = fault.message;
+    faults.Append(std::move(row));
+  }
+  Json check = Json::MakeObject({{"file", file}, {"faults", std::move(faults)}});
+  const StatusOr<probes::RuleTable> table = probes::ParseRules(text.text, text.origin);
+  if (!table.ok()) return check;
+  check["signs"] = table->signs.size();
+  check["rules"] = table->rules.size();
+  return check;
 }
 
 StatusOr<std::string> ListRules(const Options& options, const std::string& file) {

@@ -13,6 +13,7 @@ namespace galen::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class RulesCommandTest : public ::testing::Test {
  protected:
@@ -36,6 +37,43 @@ TEST_F(RulesCommandTest, NamesEveryFaultOfAFile) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("r.yaml:3:4: A: name is not lower-case"));
   EXPECT_THAT(status.message(), HasSubstr("r.yaml:5:11: x: sign 'y' is not among"));
+}
+
+TEST_F(RulesCommandTest, NamesThePlaceOfEachFaultToPrograms) {
+  const std::string file = Write(
+      "extends: memory\nsigns:\n- {name: A, kind: reading}\nrules:\n"
+      "- {id: x, sign: y}\n");
+  const Json check = CheckRulesAsJson(file).value();
+  EXPECT_EQ(check["file"].AsString(), file);
+  EXPECT_FALSE(check.Has("rules"));
+  const Json& first = check["faults"][std::size_t{0}];
+  EXPECT_EQ(first["file"].AsString(), file);
+  EXPECT_EQ(first["line"].AsInt(), 3);
+  EXPECT_EQ(first["column"].AsInt(), 4);
+  EXPECT_THAT(first["message"].AsString(), StartsWith("A: name is not lower-case"));
+  EXPECT_GT(check["faults"].items().size(), 1u);
+}
+
+TEST_F(RulesCommandTest, OfATableWithoutFaultsProgramsGetTheCountsAndAnEmptyList) {
+  EXPECT_EQ(CheckRulesAsJson("memory").value(),
+            Json::MakeObject(
+                {{"file", "memory"}, {"signs", 3}, {"rules", 3}, {"faults", Json::MakeArray({})}}));
+}
+
+TEST_F(RulesCommandTest, AFileThatIsNoYamlHasOneFaultForPrograms) {
+  const Json check = CheckRulesAsJson(Write("signs: [\n")).value();
+  ASSERT_EQ(check["faults"].items().size(), 1u);
+  EXPECT_THAT(check["faults"][std::size_t{0}]["message"].AsString(), HasSubstr("YAML line"));
+  EXPECT_EQ(CheckRulesAsJson("none.yaml").status().code(), Code::kNotFound);
+}
+
+TEST_F(RulesCommandTest, WritesTimesAsPeopleDo) {
+  const std::string file = Write(
+      "signs: [{name: e, kind: counter, file: e}]\nrules:\n"
+      "- {id: e, sign: e, when: 'rises > 10 in 3600s', state: Unhealthy, code: E,\n"
+      "   sentence: e, owner: Hardware}\n");
+  EXPECT_THAT(*ListRules({}, file), HasSubstr("rises > 10 in 1h\n"));
+  EXPECT_THAT(*ExplainRules(file, ""), HasSubstr("rises > 10 in 1h\n"));
 }
 
 TEST_F(RulesCommandTest, SaysWhichTablesThereAreWhenThereIsNoSuchFile) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "probes/kernel_log/kernel_log.h"
 
 namespace galen::probes {
@@ -22,13 +22,6 @@ constexpr std::string_view kLostGpuAtStart = "NVRM: The NVIDIA GPU ";
 constexpr std::string_view kLostGpuAtStartRest = "fallen off the bus";
 constexpr std::string_view kBusError = "PCIe Bus Error: severity=";
 constexpr std::string_view kHardwareError = "[Hardware Error]: ";
-
-std::optional<std::int64_t> LeadingNumber(std::string_view text, int base = 10) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end == text.data() || number < 0) return std::nullopt;
-  return number;
-}
 
 KernelFault MakeFault(std::string_view sign, std::string slot, std::int64_t value,
                       std::string_view said) {

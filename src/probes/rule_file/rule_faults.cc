@@ -65,10 +65,9 @@ void RuleFaults::Add(std::string_view field, std::string_view what) {
                                       : lines_ != nullptr
                                           ? lines_->PlaceOfField(list_, index_, field)
                                           : place_;
-  const std::string place = at ? fmt::format("{}:{}:{}", origin_, at->line, at->column) : origin_;
   const std::string row = defaulted ? fmt::format("defaults of {}", sign_) : row_;
-  std::string fault = field.empty() ? fmt::format("{}: {} {}", place, row, what)
-                                    : fmt::format("{}: {}: {} {}", place, row, field, what);
+  RuleFault fault{at, field.empty() ? fmt::format("{} {}", row, what)
+                                    : fmt::format("{}: {} {}", row, field, what)};
   // A default stands there once, whatever number of rules has it.
   if (defaulted && std::ranges::find(faults_, fault) != faults_.end()) return;
   faults_.push_back(std::move(fault));
@@ -79,7 +78,12 @@ Status RuleFaults::ToStatus() const {
   std::string all;
   // One wrong default can make every row faulty.
   const std::size_t listed = std::min(faults_.size(), kFaultsListedMax);
-  for (std::size_t i = 0; i < listed; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
+  for (std::size_t i = 0; i < listed; ++i) {
+    const auto& [place, message] = faults_[i];
+    all += (i > 0 ? "\n" : "") + origin_;
+    if (place) all += fmt::format(":{}:{}", place->line, place->column);
+    all += ": " + message;
+  }
   if (listed < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - listed);
   return {Code::kInvalidArgument, all};
 }

@@ -39,6 +39,23 @@ TEST(RuleFaults, DefaultsOfAMisspeltSignAreNamedAndWhatRulesLackForThemIsNot) {
             "r.yaml:3:1: file: defaults is not a mapping of signs to fields");
 }
 
+TEST(RuleFaults, AreGivenOneByOneWithTheirPlacesToo) {
+  EXPECT_THAT(
+      FaultsOfRules("signs:\n- {name: A, kind: reading}\nrules: []\n", "r.yaml"),
+      testing::ElementsAre(testing::AllOf(
+          testing::Field(&RuleFault::place, YamlPlace{2, 4}),
+          testing::Field(&RuleFault::message, testing::StartsWith("A: name is not lower-case")))));
+  EXPECT_THAT(FaultsOfRules(std::string(kHeat) + "rules: []\n", "r.yaml"), testing::IsEmpty());
+  std::string many = "signs:\n";
+  for (int i = 0; i < 60; ++i) many += "- {name: A" + std::to_string(i) + ", kind: reading}\n";
+  many += "rules: []\n";
+  EXPECT_THAT(FaultsOfRules(many, "r.yaml"), testing::SizeIs(60)) << "past what a person reads";
+  const std::vector<RuleFault> syntax = FaultsOfRules("signs: [", "r.yaml");
+  ASSERT_EQ(syntax.size(), 1u);
+  EXPECT_EQ(syntax[0].place, std::nullopt);
+  EXPECT_THAT(syntax[0].message, testing::HasSubstr("YAML line"));
+}
+
 TEST(RuleFaults, DefaultsThatNoRuleTakesDoNothing) {
   EXPECT_EQ(SaidOf("extends: pci\ndefaults:\n  link-width: {owner: Platform}\n"),
             "r.yaml:3:3: file: defaults of link-width are used by no rule of this file; to "

@@ -157,7 +157,7 @@ void Override(std::vector<Row>& rows, const Row& row, Key key) {
   }
 }
 
-StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin);
+StatusOr<RuleTable> ReadFile(std::string_view text, RuleFaults& faults);
 
 // The built-in table that the document extends; an empty one when it extends none.
 RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults) {
@@ -174,7 +174,8 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
                                BuiltInRuleNames()));
     return {};
   }
-  StatusOr<RuleTable> table = ReadFile(text, fmt::format("built-in {}", extends.AsString()));
+  RuleFaults of_built_in(fmt::format("built-in {}", extends.AsString()));
+  StatusOr<RuleTable> table = ReadFile(text, of_built_in);
   // A fault here would be our own: builtin_rules_test reads each.
   GALEN_CHECK(table.ok());
   return *std::move(table);
@@ -277,14 +278,13 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
 
 // Without the units that rules have from their signs: a file that extends this one may give a sign
 // another.
-StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin) {
+StatusOr<RuleTable> ReadFile(std::string_view text, RuleFaults& faults) {
   if (text.size() > kRuleFileBytesMax) {
-    return InvalidArgument("{}: {} bytes, at most {} fit", origin, text.size(), kRuleFileBytesMax);
+    return InvalidArgument("{}: {} bytes, at most {} fit", faults.origin(), text.size(),
+                           kRuleFileBytesMax);
   }
   const StatusOr<YamlReading> reading = ReadYaml(text);
-  if (!reading.ok()) return Annotate(reading.status(), "{}", origin);
-
-  RuleFaults faults{std::string(origin)};
+  if (!reading.ok()) return Annotate(reading.status(), "{}", faults.origin());
   for (const DoubledKey& doubled : reading->doubled) {
     faults.At(YamlPlace{doubled.line, doubled.column}, fmt::format("key \"{}\"", doubled.key));
     faults.Add("", "comes twice");
@@ -299,9 +299,18 @@ StatusOr<RuleTable> ReadFile(std::string_view text, std::string_view origin) {
 }  // namespace
 
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
-  ASSIGN_OR_RETURN(RuleTable table, ReadFile(text, origin));
+  RuleFaults faults{std::string(origin)};
+  ASSIGN_OR_RETURN(RuleTable table, ReadFile(text, faults));
   FillUnits(table);
   return table;
+}
+
+std::vector<RuleFault> FaultsOfRules(std::string_view text, std::string_view origin) {
+  RuleFaults faults{std::string(origin)};
+  const StatusOr<RuleTable> table = ReadFile(text, faults);
+  // Too large, or no YAML: its message names the line.
+  if (!table.ok() && faults.all().empty()) return {{.message = table.status().message()}};
+  return faults.all();
 }
 
 }  // namespace galen::probes

@@ -53,6 +53,14 @@ inline constexpr std::size_t kCommandSignsMax = 32;
 inline constexpr std::size_t kCommandWordsMax = 32;
 inline constexpr std::size_t kCommandWordBytesMax = 1024;
 
+// One fault of a table.
+struct RuleFault {
+  std::optional<YamlPlace> place{};  // of the field, where that is known
+  std::string message{};             // "temperature-high: when ..."
+
+  bool operator==(const RuleFault&) const = default;
+};
+
 // Collects every fault of a file: "rules.yaml:12:5: temperature-high: when ...", with line and
 // column of the field. A person repairs a file once, not fault by fault. At sets the place, Add
 // notes what is wrong there.
@@ -82,6 +90,9 @@ class RuleFaults {
   bool UnreadRow(std::string_view list, std::string_view row) const;
   // All faults, one a line; past kFaultsListedMax the rest is counted.
   Status ToStatus() const;
+  // In the order in which they were found.
+  const std::vector<RuleFault>& all() const { return faults_; }
+  const std::string& origin() const { return origin_; }
 
   static constexpr std::size_t kFaultsListedMax = 50;
 
@@ -95,7 +106,7 @@ class RuleFaults {
   std::string row_;
   std::string sign_;  // that the row has these defaults of
   std::set<std::string, std::less<>> defaulted_;
-  std::vector<std::string> faults_;
+  std::vector<RuleFault> faults_;
 };
 
 // One rule against the signs of its table, which must be read before. Adds to `faults`, where At
@@ -136,6 +147,8 @@ inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 // `extends: NAME` has the signs and rules of that built-in one too; its own take the place of those
 // with the same name or id.
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin);
+// The faults for which ParseRules refuses the text, all of them; empty when it does not.
+std::vector<RuleFault> FaultsOfRules(std::string_view text, std::string_view origin);
 
 // The tables of rules that come with the program, as they are in rules/: put in at build time, so
 // that no file need be installed. Constant; YAML for ParseRules, and tested to be free of faults.

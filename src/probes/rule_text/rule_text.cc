@@ -188,7 +188,7 @@ std::string MatchText(const Match& match) {
   }
   if (const auto* set = std::get_if<NumberSet>(&match)) return NumbersText(*set);
   if (const auto* rise = std::get_if<Rise>(&match)) {
-    return fmt::format("rises > {} in {}", NumberText(rise->above), SecondsText(rise->window));
+    return fmt::format("rises > {} in {}", NumberText(rise->above), TimeText(rise->window));
   }
   if (const auto* mask = std::get_if<BitMask>(&match)) return MaskText(*mask);
   return "other";

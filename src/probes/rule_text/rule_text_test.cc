@@ -9,8 +9,9 @@ namespace galen::probes {
 namespace {
 
 TEST(RuleText, OfAMatchIsReadBackAsTheSameMatch) {
-  for (const char* text : {"> 85", ">= 0.5", "< expected", "<= 3", "== down", "!= 0", "< baseline",
-                           "in 13, 31-33", "rises > 10 in 60s", "other"}) {
+  for (const char* text :
+       {"> 85", ">= 0.5", "< expected", "<= 3", "== down", "!= 0", "< baseline", "in 13, 31-33",
+        "rises > 10 in 1h30m", "rises > 0 in 250ms", "rises > 5 in 24h", "other"}) {
     EXPECT_EQ(MatchText(*ParseMatch(text)), text);
   }
 }

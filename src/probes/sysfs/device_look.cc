@@ -45,7 +45,7 @@ bool SaysUnknown(std::string_view text) {
   return text.starts_with("Unknown") || text.starts_with("unknown") || text == "N/A";
 }
 
-std::optional<double> LeadingNumber(std::string_view text, std::string_view& rest) {
+std::optional<double> LeadingDouble(std::string_view text, std::string_view& rest) {
   if (text.starts_with("0x")) {
     std::uint64_t number = 0;
     const auto [end, error] =
@@ -78,7 +78,7 @@ std::optional<std::string_view> LineOf(std::string_view text, std::string_view r
 StatusOr<std::optional<double>> NumberOfLine(std::string_view line) {
   if (SaysUnknown(line)) return std::optional<double>();
   std::string_view rest;
-  const std::optional<double> number = LeadingNumber(line, rest);
+  const std::optional<double> number = LeadingDouble(line, rest);
   if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%'))
     return InvalidArgument("'{}' is not a number", Printable(CutText(ToValidUtf8(line), 40)));
   return number;
