@@ -26,10 +26,8 @@ StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(CudaDriver& driver, CudaG
 }
 
 CudaDevice::~CudaDevice() {
-  if (context_ == nullptr) return;
-  // Ignored: it fails only after an error of the GPU, and then the memory is freed with the
-  // process.
-  static_cast<void>(driver_.Call(driver_.end_context, context_));
+  // Ignored: it fails only after an error of the GPU; then the memory is freed with the process.
+  if (context_ != nullptr) static_cast<void>(driver_.Call(driver_.end_context, context_));
 }
 
 Status CudaDevice::Start() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -74,8 +75,7 @@ class Program final : private sdk::CheckSource {
   Status PreparePci();
   Status PrepareSysfs();
   // The real devices that `find` returns.
-  std::unique_ptr<Hardware> MakeSysfs(DeviceFinder find,
-                                      std::unique_ptr<probes::KernelLogSource> kernel_log);
+  Status PrepareFound(DeviceFinder find);
   // Null when the kernel log is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   // The rules that the configuration names are read anew when their file changes.
@@ -122,10 +122,7 @@ Status Program::PrepareNics() {
       probes::NetworkProbe::Options{
           .sysfs_root = config_.sysfs_root,
           .patterns = config_.interfaces,
-          .permanent_address =
-              [this](const std::string& interface, const std::string& now) {
-                return addresses_->Of(interface, now);
-              }},
+          .permanent_address = std::bind_front(&probes::PermanentAddresses::Of, addresses_.get())},
       [this](NicHardware::LinkNews news) -> Status {
         ASSIGN_OR_RETURN(links_, probes::LinkWatch::Start(inside_.loop, config_.network_namespace,
                                                           std::move(news)));
@@ -191,9 +188,9 @@ Status Program::StartNvmlThreads(std::size_t gpus) {
   return OkStatus();
 }
 
-std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
-                                             std::unique_ptr<probes::KernelLogSource> kernel_log) {
-  return std::make_unique<SysfsHardware>(
+Status Program::PrepareFound(DeviceFinder find) {
+  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
+  hardware_ = std::make_unique<SysfsHardware>(
       TheEdges(), probes::kRealSysfs,
       SysfsHardware::Options{.sysfs_root = config_.sysfs_root,
                              .find = std::move(find),
@@ -204,6 +201,7 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
                              }},
       [this] { return std::make_unique<DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
+  return OkStatus();
 }
 
 Status Program::PreparePci() {
@@ -212,17 +210,11 @@ Status Program::PreparePci() {
     ASSIGN_OR_RETURN(probes::PciSelection selection, probes::ParsePciSelection(text));
     selections.push_back(std::move(selection));
   }
-  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
-  hardware_ = MakeSysfs(PciFinder(probes::kRealSysfs, config_.sysfs_root, std::move(selections)),
-                        std::move(kernel_log));
-  return OkStatus();
+  return PrepareFound(PciFinder(probes::kRealSysfs, config_.sysfs_root, std::move(selections)));
 }
 
 Status Program::PrepareSysfs() {
-  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
-  hardware_ = MakeSysfs(PatternFinder(probes::kRealSysfs, config_.sysfs_root, config_.patterns),
-                        std::move(kernel_log));
-  return OkStatus();
+  return PrepareFound(PatternFinder(probes::kRealSysfs, config_.sysfs_root, config_.patterns));
 }
 
 Status Program::PrepareGpus() {

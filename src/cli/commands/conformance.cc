@@ -139,7 +139,7 @@ ConformanceResult ConformanceProblem(const Status& status) {
 ConformanceResult Conformance(const Options& options, const ConformanceArguments& arguments) {
   if (arguments.read_only && arguments.full) {
     return ConformanceProblem(
-        InvalidArgument("--read-only and --full exclude each other: give one of them"));
+        InvalidArgument("--read-only and --full exclude each other: choose one"));
   }
   const StatusOr<std::string> format = FormatOfReport(options, arguments);
   if (!format.ok()) return ConformanceProblem(format.status());

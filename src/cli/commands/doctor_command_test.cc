@@ -67,7 +67,9 @@ TEST(DoctorCommand, AFileOfExpectationsThatCannotBeReadIsAWrongFlag) {
 TEST(DoctorCommand, WhereThereIsNoNodeItSaysSo) {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory.Path("kubelet"));
-  const DoctorResult result = Doctor(Alone(directory), Below(directory));
+  DoctorArguments arguments = Below(directory);
+  arguments.state_dir = "";  // one that is there shows that an agent has been here
+  const DoctorResult result = Doctor(Alone(directory), arguments);
   EXPECT_EQ(result.code, kExitUnavailable);
   EXPECT_THAT(result.problem, HasSubstr(directory.Path("kubelet")));
   EXPECT_EQ(result.text, "");

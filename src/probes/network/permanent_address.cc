@@ -14,7 +14,7 @@
 namespace galen::probes {
 namespace {
 
-// Of Ethernet. InfiniBand's addresses are longer, and begin with what each start draws anew.
+// Ethernet's length. InfiniBand's addresses are longer, and begin with what each start draws anew.
 constexpr std::size_t kAddressBytes = 6;
 
 constexpr std::size_t kAddressBytesMax = 32;  // the kernel's MAX_ADDR_LEN

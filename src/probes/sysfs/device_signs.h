@@ -55,7 +55,7 @@ class DeviceSigns {
   struct Last {
     Sign sign{};
     bool read = false;  // by the look that is being taken
-    // Of the last value, by their files, with what they had.
+    // What the last value was made of, by file.
     std::map<std::string, double> parts{};
     // Files of a sum that were removed, with what they had last: it stays in the sum, so that this
     // neither falls, as if it had been reset, nor jumps.
