@@ -108,6 +108,9 @@ TEST_F(ClockStepTest, AFindingFromBeforeIsNotShownAsOneOfTheFuture) {
   RuleEngine next(table_, {});
   next.SetDevices({"a"}, Present());
   next.Restore(saved, Present());
+  next.Evaluate({{.device = "a", .name = "heat", .value = 40.0, .time = Present().wall}},
+                Present());
+  ASSERT_EQ(next.Snapshot()[0].cause.code, "Link");
   EXPECT_EQ(next.Snapshot()[0].since, Present().wall);
 }
 
