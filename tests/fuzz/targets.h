@@ -53,6 +53,8 @@ void FuzzClaims(std::string_view bytes);
 void FuzzSelectors(std::string_view bytes);
 void FuzzFlags(std::string_view bytes);
 void FuzzKernelLog(std::string_view bytes);
+// Selectors of devices, of anybody who may make a claim.
+void FuzzCel(std::string_view bytes);
 // A page of somebody else's exporter, of which a driver reads the health of devices.
 void FuzzExporter(std::string_view bytes);
 
@@ -83,6 +85,7 @@ inline constexpr Target kTargets[] = {
     {"flags", FuzzFlags},
     {"kernel_log", FuzzKernelLog},
     {"exporter", FuzzExporter},
+    {"cel", FuzzCel},
 };
 
 }  // namespace galen::fuzz
