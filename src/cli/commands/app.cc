@@ -47,6 +47,7 @@ struct Arguments {
   std::string kind = "pods", name, pod, shell = "bash";
   std::vector<std::string> help_of;
   bool follow = false, all_namespaces = false, no_colour = false;
+  ExplainArguments explain;
   InjectArguments inject;
   DemoArguments demo;
   DevNodeArguments dev_node;
@@ -69,20 +70,13 @@ int AnswerOrFail(Arguments& arguments, const StatusOr<Answer>& answer) {
   return PrintOrFail(arguments, answer->text);
 }
 
-int GetOnce(Arguments& arguments) {
-  return AnswerOrFail(arguments, Get(arguments.options, arguments.kind, arguments.name));
-}
-
-int ListPostMortems(Arguments& arguments) {
-  return AnswerOrFail(arguments, PostMortems(arguments.options, arguments.pod));
-}
-
 int Follow(Arguments& arguments) {
   return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, arguments.output));
 }
 
 int GetOrFollow(Arguments& arguments) {
-  return arguments.follow ? Follow(arguments) : GetOnce(arguments);
+  if (arguments.follow) return Follow(arguments);
+  return AnswerOrFail(arguments, Get(arguments.options, arguments.kind, arguments.name));
 }
 
 void AddGet(Flags& flags, Arguments& arguments) {
@@ -110,9 +104,9 @@ void AddWhy(Flags& flags, Arguments& arguments) {
 }
 
 void AddPostMortem(Flags& flags, Arguments& arguments) {
-  Flags& command =
-      flags.AddCommand("post-mortem", "how Pods with devices ended, also those that are gone",
-                       [&arguments] { return ListPostMortems(arguments); });
+  Flags& command = flags.AddCommand(
+      "post-mortem", "how Pods with devices ended, also those that are gone",
+      [&] { return AnswerOrFail(arguments, PostMortems(arguments.options, arguments.pod)); });
   command.AddPositional("pod", arguments.pod,
                         "the whole record of NAME, pod/NAME or NAMESPACE/NAME; without it: a list",
                         false);
@@ -170,13 +164,30 @@ void AddHelp(Flags& flags, Arguments& arguments) {
   help.AddPositionals("command", arguments.help_of, "get, why, watch, …; rules check");
 }
 
-// For conformance and doctor: their exit code has precedence over an error of the output.
+// For explain, conformance and doctor: their exit code has precedence over an error of the output.
 template <typename Result>
 int ReportOrFail(Arguments& arguments, const Result& result) {
   if (!result.problem.empty()) PrintError(result.problem);
   arguments.output.Write(result.text);
   const int written = CodeOrFail(ExitCodeOf(arguments.output));
   return result.code != 0 ? result.code : written;
+}
+
+void AddExplain(Flags& flags, Arguments& arguments) {
+  ExplainArguments& explain = arguments.explain;
+  Flags& command = flags.AddCommand(
+      "explain", "which devices a Pod or a claim can have, or why none", [&arguments] {
+        const auto end = Explain(arguments.options, arguments.explain);
+        return end.ok() ? ReportOrFail(arguments, *end) : Fail(end.status());
+      });
+  command.AddPositional("kind", explain.kind, "pod or claim", false);
+  command.AddPositional("name", explain.name, "NAME or NAMESPACE/NAME", false);
+  command.Add("-f,--filename", explain.file,
+              "a manifest that need not be applied; - is standard input");
+  command.Add(
+      "--if", explain.changes,
+      "as if this had happened; may be repeated: quarantine=DRIVER/POOL/DEVICE, drain=NODE, "
+      "delete=NAMESPACE/POD, add-node=NODE. Alone: who would lose devices, and get others");
 }
 
 void AddDoctor(Flags& flags, Arguments& arguments) {
@@ -361,6 +372,7 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddGlobals(flags, arguments);
   AddGet(flags, arguments);
   AddWhy(flags, arguments);
+  AddExplain(flags, arguments);
   AddPostMortem(flags, arguments);
   AddWatch(flags, arguments);
   AddInject(flags, arguments);

@@ -42,6 +42,31 @@ StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Outpu
 // Arguments that `galen get` would refuse are refused here too. `kind` may be "pod/trainer-0".
 StatusOr<int> Watch(const Options& options, std::string kind, std::string name, Output& output);
 
+// ---- `galen explain`: which devices a Pod or a claim can have, and why not.
+
+// The command line's arguments.
+struct ExplainArguments {
+  std::string kind;  // "pod" or "claim"
+  std::string name;  // NAME or NAMESPACE/NAME
+  std::string file;  // a manifest that need not be applied; "-": standard input
+  // As if these had happened: "drain=node-7". Without a Pod, a claim or a file: what they would
+  // cost.
+  std::vector<std::string> changes;
+};
+
+// How `galen explain` ended: its exit code and what it prints.
+struct ExplainEnd {
+  int code = 0;  // 0: it fits, or has its node
+  std::string text;
+  std::string problem = {};  // nothing: what goes wrong is an error
+};
+inline constexpr int kExitDoesNotFit = 2;
+inline constexpr int kExitCannotTell = 3;
+
+// Reads the cluster once and changes nothing. InvalidArgument: wrong arguments, or a manifest
+// without a Pod, a workload or a claim; NotFound: the Pod, a claim or a template does not exist.
+StatusOr<ExplainEnd> Explain(const Options& options, const ExplainArguments& arguments);
+
 // ---- `galen inject`: makes a simulated device show a sign. Only for the simulator.
 
 // The command line's arguments.

@@ -15,8 +15,8 @@ namespace {
 const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
   static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
       {"@COMMANDS@",
-       "get why post-mortem watch inject demo dev-node conformance doctor check rules version "
-       "completion help"},
+       "get why explain post-mortem watch inject demo dev-node conformance doctor check rules "
+       "version completion help"},
       {"@RULES@", "check list explain test schema record"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
@@ -27,6 +27,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
        "--kubeconfig --context --namespace --all-namespaces --output --agent-socket --no-color "
        "--help"},
       {"@GET@", "--watch"},
+      {"@EXPLAIN@", "--filename --if"},
       {"@INJECT@", "--driver --driver-socket"},
       {"@DEMO@", "--batch --keep --kernel-log --directory"},
       {"@DEVNODE@", "--dir --node --driver-sim --as-root"},
@@ -41,9 +42,9 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
        "--replay --out --pattern --sysfs-root --kernel-log --nvml --for --every --hash-serials"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
-       "--registry --state-dir --replay --out --results --cuda --nvml --sysfs-root --proc-root"},
+       "--registry --state-dir --replay --out --results --cuda --nvml --sysfs-root --proc-root "
+       "--filename -f"},
       {"@IN@", "__fish_seen_subcommand_from"},
-      // Pods that hold devices.
       {"@PODS@",
        "galen get pods -o json 2>/dev/null | "
        "sed -n '/^ *.pod.: /{s/^ *.pod.: .//;s/[^a-z0-9.-].*//;p}' | sort -u"},
@@ -53,7 +54,6 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DRIVERS@",
        "galen get drivers -o json 2>/dev/null | "
        "sed -n '/^ *.name.: /{s/^ *.name.: .//;s/[^a-z0-9.-].*//;p}' | sort -u"},
-      // The simulator's, as `galen inject` lists them.
       {"@SIMULATED@",
        "galen inject 2>/dev/null | "
        "sed -n '/^Devices: /{s/^Devices: //;s/[^a-z0-9. -]//g;p}'"},
@@ -72,6 +72,7 @@ _galen() {
   if [[ $word == -* ]]; then
     flags="@FLAGS@"
     [[ $command == get ]] && flags+=" @GET@"
+    [[ $command == explain ]] && flags+=" @EXPLAIN@"
     [[ $command == inject ]] && flags+=" @INJECT@"
     [[ $command == demo ]] && flags+=" @DEMO@"
     [[ $command == dev-node ]] && flags+=" @DEVNODE@"
@@ -100,6 +101,8 @@ _galen() {
     COMPREPLY=($(compgen -W "$(@DRIVERS@)" -- "$word"))
   elif [[ $command == get ]]; then
     COMPREPLY=($(compgen -W "@KINDS@ checks" -- "$word"))
+  elif [[ $command == explain ]]; then
+    COMPREPLY=($(compgen -W "pod claim" -- "$word"))
   elif [[ $command == watch ]]; then
     COMPREPLY=($(compgen -W "@KINDS@" -- "$word"))
   elif [[ $command == check ]]; then
@@ -137,6 +140,7 @@ _galen() {
   if [[ $word == -* ]]; then
     flags=(@FLAGS@)
     [[ $command == get ]] && flags+=(@GET@)
+    [[ $command == explain ]] && flags+=(@EXPLAIN@)
     [[ $command == inject ]] && flags+=(@INJECT@)
     [[ $command == demo ]] && flags+=(@DEMO@)
     [[ $command == dev-node ]] && flags+=(@DEVNODE@)
@@ -206,6 +210,9 @@ complete -c galen -n "@IN@ get; and @IN@ devices" -a "(@DEVICES@)"
 complete -c galen -n "@IN@ get; and @IN@ drivers" -a "(@DRIVERS@)"
 complete -c galen -n "@IN@ get" -s w -l watch
 complete -c galen -n "@IN@ why post-mortem" -a "(@PODS@)"
+complete -c galen -n "@IN@ explain" -a "pod claim"
+complete -c galen -n "@IN@ explain" -s f -l filename -r -F
+complete -c galen -n "@IN@ explain" -l if -x
 complete -c galen -n "@IN@ inject" -a "(@SIMULATED@ | tr ' ' '\n')"
 complete -c galen -n "@IN@ inject" -a "reset (@SIGNS@)"
 complete -c galen -n "@IN@ inject" -l driver -x -a "(@DRIVERS@)"

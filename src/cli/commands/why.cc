@@ -131,23 +131,10 @@ StatusOr<Explanation> AskApi(Session& session, const FoundPod& found, const Stat
   return explanation;
 }
 
-// The Pod that `key` names; without a namespace, the only one of that name anywhere.
 StatusOr<FoundPod> FindPod(Session& session, const ObjectKey& key) {
-  ASSIGN_OR_RETURN(
-      std::vector<Json> found,
-      session.List(kube::kPods, key.ns, {.field = "metadata.name=" + key.name, .label = ""}));
-  if (found.empty()) {
-    return NotFound("no Pod {} in {}", key.name,
-                    key.ns.empty() ? "any namespace" : "namespace " + key.ns);
-  }
-  if (found.size() > 1) {
-    std::string places;
-    for (const Json& pod : found) places += " " + pod["metadata"]["namespace"].AsString();
-    return InvalidArgument("Pod {} is in several namespaces:{}; choose one by -n", key.name,
-                           places);
-  }
-  ASSIGN_OR_RETURN(kube::Pod pod, kube::DecodePod(found.front()));
-  return FoundPod{std::move(pod), std::move(found.front())};
+  ASSIGN_OR_RETURN(Json object, FindPodObject(session, key));
+  ASSIGN_OR_RETURN(kube::Pod pod, kube::DecodePod(object));
+  return FoundPod{std::move(pod), std::move(object)};
 }
 
 // Adds a hint to `missing` if `name` is a device and no Pod.
@@ -161,6 +148,23 @@ Status WithDeviceHint(Session& session, const Status& missing, const std::string
 }
 
 }  // namespace
+
+StatusOr<Json> FindPodObject(Session& session, const ObjectKey& key) {
+  ASSIGN_OR_RETURN(
+      std::vector<Json> found,
+      session.List(kube::kPods, key.ns, {.field = "metadata.name=" + key.name, .label = ""}));
+  if (found.empty()) {
+    return NotFound("no Pod {} in {}", key.name,
+                    key.ns.empty() ? "any namespace" : "namespace " + key.ns);
+  }
+  if (found.size() > 1) {
+    std::string places;
+    for (const Json& pod : found) places += " " + pod["metadata"]["namespace"].AsString();
+    return InvalidArgument("Pod {} is in several namespaces:{}; choose one by -n", key.name,
+                           places);
+  }
+  return std::move(found.front());
+}
 
 StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
   const std::size_t slash = text.find('/');

@@ -23,6 +23,10 @@ namespace galen::cli {
 // does.
 StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns);
 
+// The v1 Pod that `key` names; without a namespace, the only one of that name anywhere. NotFound,
+// or InvalidArgument that lists the namespaces when there are several.
+StatusOr<Json> FindPodObject(Session& session, const ObjectKey& key);
+
 // The output, in the form of options.output. NotFound: neither the API server nor the agent knows
 // the Pod. If the agent does not answer, the API server is asked instead, with a note.
 StatusOr<std::string> Why(const Options& options, const std::string& pod);
