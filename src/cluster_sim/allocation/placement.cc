@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
+#include "alloc/explanation/shortage.h"
+#include "alloc/objects/node_selector.h"
+#include "alloc/objects/pod_reach.h"
+#include "alloc/objects/resource_claim.h"
 #include "api_sim/objects/pod_facts.h"
-#include "cluster_sim/allocation/claim_requests.h"
 #include "cluster_sim/allocation/extended_resources.h"
-#include "cluster_sim/allocation/node_selector.h"
-#include "cluster_sim/allocation/toleration.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -18,12 +20,76 @@ constexpr std::size_t kReasonsMax = 4;
 // The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
 constexpr std::size_t kHoldersMax = 256;
 
-// A claim with what it asks for; `requests` is empty when it has an allocation.
+// A claim with what it asks for, which is not read when it has an allocation.
 struct NeededClaim {
   const Json* claim;
   const Json* allocation;  // null inside: none yet
-  ClaimRequests requests;
+  alloc::ResourceClaim wanted;
+
+  bool has_devices() const { return !allocation->is_null(); }
 };
+
+// The claims that need devices on a node, with one allocator for all of them, so that no two get
+// the same device. Borrows the book.
+class Question {
+ public:
+  Question(DeviceBook& devices, const std::vector<NeededClaim>& needed,
+           const std::optional<alloc::ResourceClaim>& extended)
+      : devices_(devices), claims_(Unallocated(needed)) {
+    if (extended) claims_.push_back(*extended);
+    demand_ = alloc::PrepareDemand(claims_, devices.classes(), devices.inventory(), devices.memo());
+    allocator_.emplace(devices.inventory(), devices.usage(), demand_, devices.memo());
+  }
+  Question(const Question&) = delete;
+
+  // By claim. ResourceExhausted: not on this node; InvalidArgument: on none, and it cannot be said
+  // what would help.
+  StatusOr<std::vector<Json>> Ask(const Json& node) {
+    if (claims_.empty()) return std::vector<Json>();
+    // A missing class may be created later: that is no fault of the claim.
+    if (demand_.refused.code() == Code::kFailedPrecondition) {
+      return ResourceExhausted("{}", demand_.refused.message());
+    }
+    const alloc::Outcome outcome = allocator_->Allocate(alloc::ReadNode(node));
+    switch (outcome.verdict) {
+      case alloc::Outcome::Verdict::kFits:
+        break;
+      case alloc::Outcome::Verdict::kError:
+        return InvalidArgument("{}", outcome.message);
+      case alloc::Outcome::Verdict::kDoesNotFit:
+        return ResourceExhausted("{}", alloc::ShortageOf(alloc::ReadNode(node), claims_,
+                                                         {devices_.inventory(), devices_.usage(),
+                                                          devices_.classes(), devices_.memo()}));
+      default:
+        return ResourceExhausted("{}", outcome.message);
+    }
+    std::vector<Json> allocations;
+    for (const alloc::Allocation& allocation : outcome.allocations) {
+      allocations.push_back(alloc::WriteAllocation(allocation));
+    }
+    return allocations;
+  }
+
+ private:
+  static std::vector<alloc::ResourceClaim> Unallocated(const std::vector<NeededClaim>& needed) {
+    std::vector<alloc::ResourceClaim> claims;
+    for (const NeededClaim& one : needed) {
+      if (!one.has_devices()) claims.push_back(one.wanted);
+    }
+    return claims;
+  }
+
+  DeviceBook& devices_;
+  std::vector<alloc::ResourceClaim> claims_;
+  alloc::Demand demand_;
+  std::optional<alloc::Allocator> allocator_;
+};
+
+// Whether a v1 NodeSelector matches the node; one that Kubernetes cannot evaluate matches none.
+bool Selects(const Json& selector, const Json& node) {
+  const alloc::NodeSelector read = alloc::ReadNodeSelector(selector);
+  return Validate(read).ok() && Matches(read, alloc::ReadNode(node));
+}
 
 // Whether the Pod may use the claim at all, on any node.
 Status CheckUsable(const Json& pod, const api_sim::PodClaimFacts& entry, const Json& claim) {
@@ -57,16 +123,9 @@ StatusOr<NeededClaim> ReadNeeded(const Json& pod, const api_sim::PodClaimFacts& 
   }
   RETURN_IF_ERROR(CheckUsable(pod, entry, claim->second));
   NeededClaim needed{
-      .claim = &claim->second, .allocation = &facts.allocation_of(claim->second), .requests = {}};
-  if (!needed.allocation->is_null()) return needed;
-  StatusOr<ClaimRequests> requests = ReadClaimRequests(claim->second, facts.classes);
-  if (!requests.ok()) {
-    const Status why = Annotate(requests.status(), "resourceclaim {}", *entry.object_name);
-    // A missing class may be created later: that is no fault of the claim.
-    if (why.code() == Code::kFailedPrecondition) return ResourceExhausted("{}", why.message());
-    return why;
-  }
-  needed.requests = std::move(requests).value();
+      .claim = &claim->second, .allocation = &facts.allocation_of(claim->second), .wanted = {}};
+  if (needed.has_devices()) return needed;
+  ASSIGN_OR_RETURN(needed.wanted, alloc::ReadResourceClaim(claim->second));
   return needed;
 }
 
@@ -90,21 +149,9 @@ bool IsFull(const Json& node, const PlacementFacts& facts) {
 }
 
 // Why the Pod cannot go to `node` whatever its claims; "" when it can.
-std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& facts) {
-  const Json& ready = api_sim::FindCondition(node["status"]["conditions"], "Ready");
-  if (ready["status"].AsString() != "True") return "not ready";
-  // In the order in which people would look for a reason.
-  if (node["spec"]["unschedulable"].AsBool()) return "cordoned";
-  const std::vector<DeviceTaint> taints = ReadTaints(node["spec"]["taints"]);
-  if (const DeviceTaint* taint = Repelling(taints, ReadTolerations(pod["spec"]["tolerations"]))) {
-    return "untolerated taint " + taint->key;
-  }
-  const Json& affinity =
-      pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-  const bool wanted = HasLabels(pod["spec"]["nodeSelector"], node) &&
-                      (affinity.is_null() || MatchesNodeSelector(affinity, node));
-  if (!wanted) return "not among the nodes the Pod selects";
-  return IsFull(node, facts) ? "full" : "";
+std::string Refuses(const Json& node, const alloc::PodReach& reach, const PlacementFacts& facts) {
+  const std::string refusal = RefusalOf(reach, alloc::ReadNodeState(node));
+  return refusal.empty() && IsFull(node, facts) ? "full" : refusal;
 }
 
 // The claim that an earlier try created for the Pod's extended resources; nullptr: none.
@@ -116,63 +163,103 @@ const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
   return nullptr;
 }
 
-// Allocates devices for the Pod's extended resources.
-Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& facts,
-                     NodeAllocator& allocator, Placement& placement) {
-  const ExtendedRequests extended = ReadExtendedRequests(pod, node, facts.classes);
-  if (extended.empty()) return OkStatus();
-  const Json* made = FindExtendedClaim(pod, facts);
-  const Json claim = made != nullptr ? *made : MakeExtendedClaim(pod, extended.requests);
+// What a node has to give for the Pod's extended resources.
+struct ExtendedNeed {
+  ExtendedRequests requests;
+  const Json* made = nullptr;  // the claim of an earlier try
+  Json claim;                  // that one, or the one to be created
+  Json allocation;             // null: it needs devices
+};
+
+// ResourceExhausted: the claim that was made belongs to another node.
+StatusOr<std::optional<ExtendedNeed>> ReadExtended(const Json& pod, const Json& node,
+                                                   const PlacementFacts& facts) {
+  ExtendedNeed need{.requests = ReadExtendedRequests(pod, node, facts.classes)};
+  if (need.requests.empty()) return std::optional<ExtendedNeed>();
+  need.made = FindExtendedClaim(pod, facts);
+  need.claim = need.made != nullptr ? *need.made : MakeExtendedClaim(pod, need.requests.requests);
   // It was created for a node that offers some of the resources itself.
-  if (claim["spec"]["devices"]["requests"] != extended.requests) {
+  if (need.claim["spec"]["devices"]["requests"] != need.requests.requests) {
     return ResourceExhausted("resourceclaim {} was made for another node",
-                             api_sim::KeyOf(claim).name);
+                             api_sim::KeyOf(need.claim).name);
   }
-  Json allocation = made != nullptr ? facts.allocation_of(*made) : Json();
-  if (allocation.is_null()) {
-    ASSIGN_OR_RETURN(const ClaimRequests requests, ReadClaimRequests(claim, facts.classes));
-    ASSIGN_OR_RETURN(allocation, allocator.Allocate(requests));
-  } else if (const Json& selector = allocation["nodeSelector"];
-             !selector.is_null() && !MatchesNodeSelector(selector, node)) {
+  if (need.made != nullptr) need.allocation = facts.allocation_of(*need.made);
+  if (const Json& selector = std::as_const(need.allocation)["nodeSelector"];
+      !selector.is_null() && !Selects(selector, node)) {
     return ResourceExhausted("resourceclaim {} is allocated on another node",
-                             api_sim::KeyOf(claim).name);
+                             api_sim::KeyOf(need.claim).name);
   }
-  placement.extended = ExtendedPlacement{
-      .claim = {}, .allocation = allocation, .name = {}, .mappings = extended.mappings};
-  if (made == nullptr) {
-    placement.extended->claim = claim;
-    return OkStatus();
-  }
-  placement.extended->name = api_sim::KeyOf(*made).name;
-  const bool written = !(*made)["status"]["allocation"].is_null();
-  placement.claims.push_back({*made, written ? Json() : allocation});
-  return OkStatus();
+  return std::optional<ExtendedNeed>(std::move(need));
 }
 
-StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
-                            const std::vector<NeededClaim>& needed, const PlacementFacts& facts) {
-  Placement placement{.node = api_sim::KeyOf(node).name, .claims = {}};
-  // One allocator for all claims of the Pod, so that no two get the same device.
-  NodeAllocator allocator(facts.inventory, node, facts.in_use);
-  for (const NeededClaim& one : needed) {
-    Json allocation;
-    if (one.allocation->is_null()) {
-      ASSIGN_OR_RETURN(allocation, allocator.Allocate(one.requests));
-    } else {
+void AddExtended(const ExtendedNeed& need, const Json& allocation, Placement& placement) {
+  placement.extended = ExtendedPlacement{
+      .claim = {}, .allocation = allocation, .name = {}, .mappings = need.requests.mappings};
+  if (need.made == nullptr) {
+    placement.extended->claim = need.claim;
+    return;
+  }
+  placement.extended->name = api_sim::KeyOf(need.claim).name;
+  const bool written = !need.claim["status"]["allocation"].is_null();
+  placement.claims.push_back({need.claim, written ? Json() : allocation});
+}
+
+// Decides one node after the other, for one Pod. Borrows all.
+class Placer {
+ public:
+  Placer(const Json& pod, const std::vector<NeededClaim>& needed, const PlacementFacts& facts)
+      : pod_(pod), needed_(needed), facts_(facts) {}
+
+  StatusOr<Placement> PlaceOn(const Json& node) {
+    RETURN_IF_ERROR(CheckReach(node));
+    ASSIGN_OR_RETURN(const std::optional<ExtendedNeed> extended, ReadExtended(pod_, node, facts_));
+    const bool new_devices = extended && extended->allocation.is_null();
+    std::optional<alloc::ResourceClaim> wanted;
+    if (new_devices) {
+      ASSIGN_OR_RETURN(wanted, alloc::ReadResourceClaim(extended->claim));
+    }
+    ASSIGN_OR_RETURN(std::vector<Json> found,
+                     QuestionFor(extended ? extended->claim : Json(), wanted).Ask(node));
+    auto next = found.begin();
+    Placement placement{.node = api_sim::KeyOf(node).name, .claims = {}};
+    for (const NeededClaim& one : needed_) {
+      placement.claims.push_back({*one.claim, one.has_devices() ? Unseen(one) : *next++});
+    }
+    if (extended) AddExtended(*extended, new_devices ? *next : extended->allocation, placement);
+    return placement;
+  }
+
+ private:
+  // Allocated earlier, maybe for another Pod: this one has to go where the devices are.
+  Status CheckReach(const Json& node) const {
+    for (const NeededClaim& one : needed_) {
       const Json& selector = (*one.allocation)["nodeSelector"];
-      // Allocated earlier, maybe for another Pod: this one has to go where the devices are.
-      if (!selector.is_null() && !MatchesNodeSelector(selector, node)) {
+      if (!selector.is_null() && !Selects(selector, node)) {
         return ResourceExhausted("resourceclaim {} is allocated on another node",
                                  api_sim::KeyOf(*one.claim).name);
       }
-      // Allocated recently but not seen in the watch yet: the decision stands and is written again.
-      if ((*one.claim)["status"]["allocation"].is_null()) allocation = *one.allocation;
     }
-    placement.claims.push_back({*one.claim, std::move(allocation)});
+    return OkStatus();
   }
-  RETURN_IF_ERROR(PlaceExtended(pod, node, facts, allocator, placement));
-  return placement;
-}
+  // Allocated recently but not seen in the watch yet: the decision stands and is written again.
+  static Json Unseen(const NeededClaim& one) {
+    return (*one.claim)["status"]["allocation"].is_null() ? *one.allocation : Json();
+  }
+  // Most nodes ask for the same: what differs is which extended resources they offer themselves.
+  Question& QuestionFor(const Json& extended, const std::optional<alloc::ResourceClaim>& wanted) {
+    if (!question_ || extended != extended_) {
+      extended_ = extended;
+      question_.emplace(facts_.devices, needed_, wanted);
+    }
+    return *question_;
+  }
+
+  const Json& pod_;
+  const std::vector<NeededClaim>& needed_;
+  const PlacementFacts& facts_;
+  Json extended_;
+  std::optional<Question> question_;
+};
 
 Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reasons) {
   // kube-scheduler's ErrNoNodesAvailable, which differs from that for nodes that do not fit.
@@ -193,14 +280,17 @@ Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reaso
 
 StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
   ASSIGN_OR_RETURN(const std::vector<NeededClaim> needed, ReadAllNeeded(pod, facts));
+  Placer placer(pod, needed, facts);
+  const alloc::PodReach reach = alloc::ReadPodReach(pod);
   std::map<std::string, std::size_t> reasons;
   for (const auto& [key, node] : facts.nodes) {
-    if (const std::string refusal = Refuses(node, pod, facts); !refusal.empty()) {
+    if (const std::string refusal = Refuses(node, reach, facts); !refusal.empty()) {
       ++reasons[refusal];
       continue;
     }
-    StatusOr<Placement> placement = PlaceOn(pod, node, needed, facts);
-    if (placement.ok()) return placement;
+    StatusOr<Placement> placement = placer.PlaceOn(node);
+    // An error ends the attempt, as it does in kube-scheduler: other nodes may only seem to fit.
+    if (placement.ok() || placement.status().code() == Code::kInvalidArgument) return placement;
     // Equal reasons of several nodes are listed once, with their number.
     ++reasons[placement.status().message()];
   }

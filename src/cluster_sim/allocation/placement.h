@@ -13,8 +13,7 @@
 
 #include "base/data/json.h"
 #include "base/status.h"
-#include "cluster_sim/allocation/device_allocator.h"
-#include "cluster_sim/allocation/device_inventory.h"
+#include "cluster_sim/allocation/device_book.h"
 #include "model/claim.h"
 
 namespace galen::cluster_sim {
@@ -24,9 +23,8 @@ struct PlacementFacts {
   const std::map<ObjectKey, Json>& nodes;
   const std::map<ObjectKey, Json>& claims;
   const std::map<ObjectKey, Json>& classes;
-  const DeviceInventory& inventory;
-  // Whether some claim holds the device, in the API or by a recent decision.
-  std::function<bool(const DeviceId& device)> in_use;
+  // With what claims hold in the API or by a recent decision.
+  DeviceBook& devices;
   // A claim's allocation, from the API or a recent decision; null when it has none. The reference
   // is valid until the decision is made.
   std::function<const Json&(const Json& claim)> allocation_of;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api_sim/objects/fake_objects.h"
+#include "cluster_sim/allocation/test_devices.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -24,12 +25,17 @@ class PlacementTest : public ::testing::Test {
   std::map<std::string, std::size_t> pods_on_;
 
   StatusOr<Placement> PlaceIt(const Json& pod) {
-    const DeviceInventory inventory(slices_, {});
+    DeviceBook devices(slices_, {}, classes_, claims_);
+    for (const auto& [key, slice] : slices_) {
+      for (const Json& device : slice["spec"]["devices"].items()) {
+        const std::string& name = device["name"].AsString();
+        if (in_use_.contains(name)) devices.Hold(AllocationOf(slice, name));
+      }
+    }
     return Place(pod, {.nodes = nodes_,
                        .claims = claims_,
                        .classes = classes_,
-                       .inventory = inventory,
-                       .in_use = [this](const DeviceId& id) { return in_use_.contains(id.device); },
+                       .devices = devices,
                        .allocation_of = [](const Json& claim) -> const Json& {
                          return claim["status"]["allocation"];
                        },
@@ -161,15 +167,36 @@ TEST_F(PlacementTest, AClaimTakesAtMost256Pods) {
   EXPECT_THAT(NodeFor(PodWithClaim()), HasSubstr("reserved for 256 Pods already"));
 }
 
-TEST_F(PlacementTest, WhatCannotBeDecidedHereIsAnErrorThatNamesClaimAndClass) {
-  Json clever = api_sim::FakeClass("clever", "");
-  clever["spec"]["selectors"] = api_sim::Yaml("[{cel: {expression: 'true'}}]");
-  classes_ = api_sim::ByName({clever});
-  Add(api_sim::FakeClaim("c", "clever"));
+TEST_F(PlacementTest, AnySelectorIsEvaluated) {
+  Json second = api_sim::FakeClass("second", "");
+  second["spec"]["selectors"] =
+      api_sim::Yaml("[{cel: {expression: 'device.attributes[\"gpu\"].?index.orValue(0) == 2'}}]");
+  classes_ = api_sim::ByName({second});
+  slices_.at({"", "node-2-gpu"})["spec"]["devices"].MutableItems()[1]["attributes"] =
+      api_sim::Yaml("{index: {int: 2}}");
+  Add(api_sim::FakeClaim("c", "second"));
+  const Placement placement = PlaceIt(PodWithClaim()).value();
+  EXPECT_EQ(placement.node, "node-2");
+  EXPECT_EQ(HeldDevices(placement.claims[0].allocation).at(0).device, "d");
+}
+
+TEST_F(PlacementTest, ASelectorThatCannotBeEvaluatedEndsTheAttempt) {
+  Json careless = api_sim::FakeClass("careless", "");
+  careless["spec"]["selectors"] =
+      api_sim::Yaml("[{cel: {expression: 'device.attributes[\"gpu\"].index == 2'}}]");
+  classes_ = api_sim::ByName({careless});
+  Add(api_sim::FakeClaim("c", "careless"));
   const Status status = PlaceIt(PodWithClaim()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(),
-              HasSubstr("resourceclaim c: device class clever: galen-sim's scheduler"));
+  EXPECT_THAT(status.message(), HasSubstr("no such key: index"));
+}
+
+TEST_F(PlacementTest, TheReasonSaysHowManyDevicesFailedWhat) {
+  Add(api_sim::FakeClaim("c", "gpu", 2));
+  in_use_ = {"a", "c"};
+  EXPECT_EQ(NodeFor(PodWithClaim()),
+            "0/2 nodes are available: 2: claim c, request gpu: 2 wanted, 1 of 2 devices to be had "
+            "(1 in use)");
 }
 
 TEST_F(PlacementTest, AMissingClassMayCome) {

@@ -1,7 +1,6 @@
 #include "cluster_sim/controllers/cluster_view.h"
 
 #include "api_sim/objects/pod_facts.h"
-#include "cluster_sim/allocation/device_allocator.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -50,14 +49,6 @@ std::vector<std::string> PodsOfClaim(const Json& claim) {
   return uids;
 }
 
-std::vector<std::string> DevicesOf(const Json& claim) {
-  std::vector<std::string> devices;
-  for (const DeviceId& device : HeldDevices(claim["status"]["allocation"])) {
-    devices.push_back(ToString(device));
-  }
-  return devices;
-}
-
 kube::Watcher::Options Follow(const kube::Resource& resource) {
   return {.resource = resource, .ns = "", .selectors = {}};
 }
@@ -76,7 +67,6 @@ ClusterView::ClusterView(Loop& loop, kube::Client& client, Random& random, Log& 
   pods.AddIndex(kByTemplate, TemplatesOf);
   pods.AddIndex(kByClaim, ClaimsOf);
   claims.AddIndex(kByPod, PodsOfClaim);
-  claims.AddIndex(kByDevice, DevicesOf);
   Prepare(pods, "pods", log);
   Prepare(nodes, "nodes", log);
   Prepare(claims, "resourceclaims", log);

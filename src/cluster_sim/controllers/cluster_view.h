@@ -22,7 +22,6 @@ class ClusterView {
   static constexpr const char* kByTemplate = "template";  // pods by "ns/template"
   static constexpr const char* kByClaim = "claim";        // pods by "ns/claim"
   static constexpr const char* kByPod = "pod";            // claims by uids of owner and holders
-  static constexpr const char* kByDevice = "device";  // claims by "driver/pool/device" they hold
 
   // The arguments outlive the view.
   ClusterView(Loop& loop, kube::Client& client, Random& random, Log& log);

@@ -62,8 +62,6 @@ TEST_F(ClusterViewTest, FilesClaimsUnderTheirPodsAndDevicesAndPodsUnderTheirClai
   const std::string claim = api_sim::PodClaims(pod).at(0).object_name.value();
   EXPECT_THAT(view_.claims.Lookup(ClusterView::kByPod, api_sim::UidOf(pod)),
               ElementsAre(Key(claim)));
-  EXPECT_THAT(view_.claims.Lookup(ClusterView::kByDevice, "gpu/node-1/gpu-0"),
-              ElementsAre(Key(claim)));
   EXPECT_THAT(view_.pods.Lookup(ClusterView::kByClaim, "default/" + claim), ElementsAre(Key("a")));
   EXPECT_THAT(view_.pods.Lookup(ClusterView::kByTemplate, "default/one"), ElementsAre(Key("a")));
 }

@@ -52,13 +52,13 @@ net::HttpRequest BindRequest(const Json& pod, const std::string& node) {
 Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log)
     : loop_(loop),
       view_(view),
+      log_(log),
       events_(loop, client, random, log, kName),
       calls_(loop, client),
       queue_(loop, random, {.backoff = {}, .at_once_max = 1},
              [this](const ObjectKey& key, Queue::Done done) { LookAt(key, std::move(done)); }) {
-  // The inventory depends only on slices and rules, and is made anew when they change.
   const auto on_offer = [this](const ObjectKey&, const Json*, const Json*) {
-    inventory_.reset();
+    devices_.reset();
     MarkWaiting();
   };
   const auto on_change = [this](const ObjectKey&, const Json*, const Json*) { MarkWaiting(); };
@@ -66,15 +66,17 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
   view_.slices.AddListener(on_offer);
   view_.taint_rules.AddListener(on_offer);
   view_.nodes.AddListener(on_change);
-  view_.classes.AddListener(on_change);
+  view_.classes.AddListener(on_offer);
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     // Also a Pod whose node selector, tolerations or gates changed while it waits.
     if (after != nullptr && WantsNode(*after)) return queue_.MarkDirty(key);
     // A Pod that left its node makes room.
     if (before != nullptr && (after == nullptr || api_sim::IsPodDone(*after))) MarkWaiting();
   });
-  view_.claims.AddListener(
-      [this](const ObjectKey& key, const Json*, const Json* after) { OnClaim(key, after); });
+  view_.claims.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
+    if (devices_) devices_->OnClaim(before, after);
+    OnClaim(key, after);
+  });
 }
 
 void Scheduler::MarkWaiting() {
@@ -111,7 +113,7 @@ void Scheduler::LookAt(const ObjectKey& key, Queue::Done done) {
   const Json* pod = view_.pods.Find(key);
   if (!view_.synced() || pod == nullptr || !WantsNode(*pod)) return done(OkStatus());
   if (AwaitsOwnWrites(*pod)) return done(OkStatus());
-  StatusOr<Placement> placement = Place(*pod, Facts());
+  StatusOr<Placement> placement = Decide(*pod);
   if (placement.ok()) {
     job_ = Job{.pod = *pod,
                .placement = std::move(placement).value(),
@@ -138,29 +140,40 @@ bool Scheduler::AwaitsOwnWrites(const Json& pod) const {
   });
 }
 
-PlacementFacts Scheduler::Facts() {
-  // Valid until the decision ends: the view changes only between turns of the loop.
-  if (!inventory_) inventory_.emplace(view_.slices.objects(), view_.taint_rules.objects());
-  return {.nodes = view_.nodes.objects(),
-          .claims = view_.claims.objects(),
-          .classes = view_.classes.objects(),
-          .inventory = *inventory_,
-          .in_use = [this](const DeviceId& device) { return InUse(device); },
-          .allocation_of = [this](const Json& claim) -> const Json& { return AllocationOf(claim); },
-          .pods_on =
-              [this](const std::string& node) {
-                return view_.pods.Lookup(ClusterView::kByNode, node).size();
-              }};
+DeviceBook& Scheduler::Devices() {
+  if (devices_) return *devices_;
+  devices_.emplace(view_.slices.objects(), view_.taint_rules.objects(), view_.classes.objects(),
+                   view_.claims.objects());
+  for (const std::string& problem : devices_->problems()) {
+    log_.Warning("not among the devices to be had", {{"error", problem}});
+  }
+  return *devices_;
 }
 
-bool Scheduler::InUse(const DeviceId& device) const {
-  if (!view_.claims.Lookup(ClusterView::kByDevice, ToString(device)).empty()) return true;
-  // There are few assumed allocations: one Pod's at a time, and those that the watch has not shown
-  // yet.
-  return std::any_of(assumed_.begin(), assumed_.end(), [&device](const auto& entry) {
-    const std::vector<DeviceId> held = HeldDevices(entry.second.allocation);
-    return std::find(held.begin(), held.end(), device) != held.end();
-  });
+StatusOr<Placement> Scheduler::Decide(const Json& pod) {
+  // The facts are valid until the decision ends: the view changes only between turns of the loop.
+  DeviceBook& devices = Devices();
+  std::vector<const Json*> unseen;
+  for (const auto& [key, assumed] : assumed_) {
+    const Json* claim = view_.claims.Find(key);
+    const bool shown = claim != nullptr && api_sim::UidOf(*claim) == assumed.uid &&
+                       !(*claim)["status"]["allocation"].is_null();
+    if (!shown) unseen.push_back(&assumed.allocation);
+  }
+  for (const Json* allocation : unseen) devices.Hold(*allocation);
+  StatusOr<Placement> placement = Place(
+      pod,
+      {.nodes = view_.nodes.objects(),
+       .claims = view_.claims.objects(),
+       .classes = view_.classes.objects(),
+       .devices = devices,
+       .allocation_of = [this](const Json& claim) -> const Json& { return AllocationOf(claim); },
+       .pods_on =
+           [this](const std::string& node) {
+             return view_.pods.Lookup(ClusterView::kByNode, node).size();
+           }});
+  for (const Json* allocation : unseen) devices.Release(*allocation);
+  return placement;
 }
 
 const Json& Scheduler::AllocationOf(const Json& claim) const {

@@ -1,4 +1,4 @@
-// Gives Pods without a node a node, and their claims devices there, by first fit (see placement.h).
+// Gives Pods without a node a node, and their claims devices there (see placement.h).
 // Does what kube-scheduler does, for Pods that name "default-scheduler" or no scheduler; it ignores
 // others, and Pods with scheduling gates. Belongs to the loop. One Pod at a time: decisions are
 // remembered until the watch shows them, so that a slow watch never makes it allocate a device
@@ -60,8 +60,9 @@ class Scheduler {
   void LookAt(const ObjectKey& key, Queue::Done done);
   // A claim of the Pod was written and is not seen yet: the watch causes the next look.
   bool AwaitsOwnWrites(const Json& pod) const;
-  PlacementFacts Facts();
-  bool InUse(const DeviceId& device) const;
+  StatusOr<Placement> Decide(const Json& pod);
+  // The devices as claims show them, made if need be.
+  DeviceBook& Devices();
   const Json& AllocationOf(const Json& claim) const;
 
   // The next step of job_: a claim that lacks something, or the binding.
@@ -85,9 +86,10 @@ class Scheduler {
 
   Loop& loop_;
   ClusterView& view_;
+  Log& log_;
   EventRecorder events_;
   ApiCalls calls_;
-  std::optional<DeviceInventory> inventory_;  // empty: slices or rules have changed since
+  std::optional<DeviceBook> devices_;  // empty: slices, rules or classes have changed since
   std::map<ObjectKey, Assumed> assumed_;
   std::optional<Job> job_;
   Queue queue_;
