@@ -117,7 +117,7 @@ func (a apiServer) await(t *testing.T, id, verdict, words string) {
 	result, err := read(exec.CommandContext(t.Context(), Program("galen"), "doctor", "-o", "json",
 		"--kubeconfig", a.kubeconfig, "--node", "node-1",
 		"--kubelet-root", filepath.Join(cluster.Dir, "node-1", "lib", "kubelet"),
-		"--state-dir", filepath.Join(cluster.Dir, "node-1", "lib", "galen")))
+		"--state-dir", t.TempDir()))
 	must(t, err)
 	if check := result[id]; check.Verdict != verdict || !strings.Contains(check.Seen, words) {
 		t.Errorf("%s is %s: %s; wanted %s: %s", id, check.Verdict, check.Seen, verdict, words)
