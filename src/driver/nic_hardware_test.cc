@@ -90,6 +90,20 @@ class NicHardwareTest : public ::testing::Test {
     }
   }
 
+  // A card of 100 Gb/s that a driver saw, which then ended.
+  void RunAndLoseDriver(const std::string& mac) {
+    Plug(mac, "100000");
+    Start();
+    EXPECT_EQ(After(2 * config_.poll), "Healthy");
+    driver_.reset();
+  }
+  // What the next driver says of a card of 25 Gb/s in its place.
+  std::string SlowAfterRestart(const std::string& mac) {
+    Plug(mac, "25000");
+    Start();
+    return After(20s);
+  }
+
   FakeLoop loop_;
   FakeFileSystem files_;
   std::unique_ptr<Metrics> metrics_;
@@ -143,46 +157,26 @@ TEST_F(NicHardwareTest, AnotherCardThatLinkNewsBringIsLookedAtBeforeItIsJudged) 
 }
 
 TEST_F(NicHardwareTest, ACardThatTookTheNameWhileNoDriverRanBeginsAnew) {
-  Plug("02:00:00:00:00:01", "100000");
-  Start();
-  EXPECT_EQ(After(2 * config_.poll), "Healthy");
-  driver_.reset();
-  Plug("02:00:00:00:00:02", "25000");
-  Start();
-  EXPECT_EQ(After(20s), "Healthy");
+  RunAndLoseDriver("02:00:00:00:00:01");
+  EXPECT_EQ(SlowAfterRestart("02:00:00:00:00:02"), "Healthy");
 }
 
 TEST_F(NicHardwareTest, ACardKeepsItsBestSpeedOverARestart) {
-  Plug("02:00:00:00:00:01", "100000");
-  Start();
-  EXPECT_EQ(After(2 * config_.poll), "Healthy");
-  driver_.reset();
-  Plug("02:00:00:00:00:01", "25000");
-  Start();
-  EXPECT_EQ(After(20s), "LinkSpeedReduced");
+  RunAndLoseDriver("02:00:00:00:00:01");
+  EXPECT_EQ(SlowAfterRestart("02:00:00:00:00:01"), "LinkSpeedReduced");
 }
 
 TEST_F(NicHardwareTest, ACardWhoseAddressWasSetWhileNoDriverRanIsTheSameCard) {
   made_with_ = "02:00:00:00:00:0a";
-  Plug("02:00:00:00:00:01", "100000");
-  Start();
-  EXPECT_EQ(After(2 * config_.poll), "Healthy");
-  driver_.reset();
-  Plug("02:00:00:00:00:02", "25000");
-  Start();
-  EXPECT_EQ(After(20s), "LinkSpeedReduced");
+  RunAndLoseDriver("02:00:00:00:00:01");
+  EXPECT_EQ(SlowAfterRestart("02:00:00:00:00:02"), "LinkSpeedReduced");
 }
 
 TEST_F(NicHardwareTest, AnotherCardThatWasGivenTheAddressOfTheOneBeforeBeginsAnew) {
   made_with_ = "02:00:00:00:00:0a";
-  Plug("02:00:00:00:00:01", "100000");
-  Start();
-  EXPECT_EQ(After(2 * config_.poll), "Healthy");
-  driver_.reset();
+  RunAndLoseDriver("02:00:00:00:00:01");
   made_with_ = "02:00:00:00:00:0b";
-  Plug("02:00:00:00:00:01", "25000");
-  Start();
-  EXPECT_EQ(After(20s), "Healthy");
+  EXPECT_EQ(SlowAfterRestart("02:00:00:00:00:01"), "Healthy");
 }
 
 }  // namespace

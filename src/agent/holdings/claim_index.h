@@ -1,8 +1,8 @@
 // Who holds which device, by claims and by device plugins: device → Pods, and Pod → devices with
 // the containers that see them. Kept up to date by a call for each Pod or claim that changed; looks
-// the rest up in the view, which outlives it. A Pod that has ended keeps its devices here until
-// LetGo, or until it is removed, although its claims are freed at once: it gets late faults of
-// them. Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
+// the rest up in the view, which outlives it. A Pod's claims are freed when it ends; its devices
+// stay here until LetGo() or its removal, so that a fault reported late still reaches it. Belongs
+// to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Prepares a checked expression for evaluation: reads of the device become one look-up each, calls
-// of constants their results, regular expressions programs, names of macros places. Then what it
-// reads is known. Pure; any thread.
+// Prepares a checked expression for evaluation. A read of the device becomes one look-up, a call
+// whose arguments are constants becomes its result, a regular expression is compiled, and each
+// variable of a macro gets a slot. This also shows what the expression reads. Pure; any thread.
 #pragma once
 
 #include "alloc/cel/expression.h"
@@ -13,7 +13,7 @@ namespace galen::alloc::cel {
 // What an evaluation needs beside the expression.
 struct Plan {
   Reads reads = {};
-  // How many variables of macros are in use at once.
+  // How many slots the variables of its macros need: the most that exist at one time.
   int slots = 0;
 };
 // Constants live in the arena. InvalidArgument for what upstream finds out when it builds the

@@ -1,5 +1,5 @@
-// What tests of selectors share: a device with something of each kind, and what an expression says
-// of it in one word. Any thread.
+// What tests of selectors share: a device with an attribute of each kind, and the result of an
+// expression for it as "true", "false" or "error". Any thread.
 #pragma once
 
 #include <algorithm>

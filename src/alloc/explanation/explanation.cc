@@ -79,6 +79,8 @@ std::vector<std::string> FindWarnings(Trial& trial, const Question& question) {
                                      slot.name, failing, error));
     }
   }
+  // What was not evaluated for want of work counts as an error there.
+  if (trial.memo().exhausted()) warnings.clear();
   return warnings;
 }
 

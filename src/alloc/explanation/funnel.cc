@@ -235,7 +235,7 @@ class Funnel {
   // By the Pods of the claims, or by the claims where none uses them.
   std::string HoldersOf(const std::vector<const Fate*>& fates) const {
     std::set<DeviceId> devices;
-    for (const Fate* fate : fates) devices.insert(IdOf(fate->entry));
+    for (const Fate* fate : fates) devices.insert(trial_.inventory().IdOf(fate->entry));
     std::set<std::string> names;
     for (const HeldClaim& held : trial_.picture().held) {
       const bool holds =
@@ -263,16 +263,11 @@ class Funnel {
   std::string TaintOf(std::uint32_t entry) const {
     std::set<std::string> keys;
     for (const DeviceTaint& taint : trial_.inventory().TaintsOf(entry)) keys.insert(taint.key);
-    const DeviceId id = IdOf(entry);
+    const DeviceId id = trial_.inventory().IdOf(entry);
     const auto health = trial_.picture().health.find(id);
     const std::string key = fmt::format("{}", fmt::join(keys, ", "));
     if (health == trial_.picture().health.end()) return key;
     return fmt::format("{}/{} {} ({})", id.pool, id.device, health->second, key);
-  }
-
-  DeviceId IdOf(std::uint32_t entry) const {
-    const DeviceEntry& found = trial_.inventory().entries()[entry];
-    return {found.slice->driver, found.slice->pool, found.device->name};
   }
 
   Trial& trial_;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -83,16 +82,14 @@ class NearMissSearch {
     std::set<DeviceId> wanted;
     const Demand demand = PrepareDemand(question_.claims, trial_.picture().classes,
                                         trial_.inventory(), trial_.memo());
-    const auto& entries = trial_.inventory().entries();
-    for (std::uint32_t entry = 0; entry < entries.size(); ++entry) {
+    for (std::uint32_t entry = 0; entry < trial_.inventory().entries().size(); ++entry) {
       const bool any = std::any_of(demand.slots.begin(), demand.slots.end(), [&](const Slot& slot) {
         return std::all_of(slot.selectors.begin(), slot.selectors.end(), [&](auto selector) {
           return trial_.memo().Ask(selector, entry) == SelectorMemo::Verdict::kTrue;
         });
       });
       if (any) {
-        wanted.insert({entries[entry].slice->driver, entries[entry].slice->pool,
-                       entries[entry].device->name});
+        wanted.insert(trial_.inventory().IdOf(entry));
       }
     }
     return wanted;

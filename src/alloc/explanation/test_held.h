@@ -1,5 +1,4 @@
-// Claims that hold devices, for tests of pictures. Built step by step: GCC 12 initializes members
-// of nested lists wrongly beside default values.
+// Claims that hold devices, for tests of pictures. Values.
 #pragma once
 
 #include <string>

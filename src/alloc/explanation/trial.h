@@ -32,7 +32,6 @@ class Trial {
 
   const Picture& picture() const { return picture_; }
   const Inventory& inventory() const { return *inventory_; }
-  const Usage& usage() const { return usage_; }
   Usage& usage() { return usage_; }
   SelectorMemo& memo() { return memo_; }
 

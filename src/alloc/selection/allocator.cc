@@ -30,7 +30,8 @@ Outcome::Verdict Allocator::Ask(const Node& node) {
       return Outcome::Verdict::kNodeError;
     case SearchEnd::kError:
       message_ = search_.error();
-      return Outcome::Verdict::kError;
+      // Then it may be no error of upstream's.
+      return memo_.exhausted() ? Outcome::Verdict::kCannotTell : Outcome::Verdict::kError;
     case SearchEnd::kStepsSpent:
       break;
   }
@@ -90,17 +91,6 @@ std::vector<std::uint32_t> Allocator::InBrokenPools() const {
       entries.push_back(inventory_.FirstEntryOf(slice) + i);
   }
   return entries;
-}
-
-Outcome Allocate(const Snapshot& snapshot, const Node& node,
-                 const std::vector<ResourceClaim>& claims, const Options& options,
-                 SelectorEngine& engine) {
-  const auto inventory = Inventory::Create(snapshot.slices, snapshot.rules, options);
-  Usage usage(*inventory);
-  for (const Allocation& allocation : snapshot.allocated) usage.Add(allocation);
-  SelectorMemo memo(*inventory, engine);
-  const Demand demand = PrepareDemand(claims, snapshot.classes, *inventory, memo);
-  return Allocator(*inventory, usage, demand, memo).Allocate(node);
 }
 
 }  // namespace galen::alloc

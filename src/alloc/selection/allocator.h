@@ -1,6 +1,6 @@
 // Which devices the claims of a Pod get on a node, as Kubernetes' scheduler would choose them.
-// Values in, values out: the same question always has the same answer. One allocator for the claims
-// of one Pod, asked for one node after the other; belongs to one thread.
+// Values in, values out: the same question always has the same answer. An allocator is made for the
+// claims of one Pod and asked about one node after the other. Belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -76,17 +76,5 @@ class Allocator {
   const NodeView* view_ = nullptr;
   std::string message_;
 };
-
-// One question and its answer, for those who have no more of them. The memo and what is prepared
-// are gone afterwards.
-struct Snapshot {
-  std::vector<ResourceSlice> slices;
-  std::vector<TaintRule> rules = {};
-  DeviceClasses classes = {};
-  std::vector<Allocation> allocated = {};  // of all claims that have one
-};
-Outcome Allocate(const Snapshot& snapshot, const Node& node,
-                 const std::vector<ResourceClaim>& claims, const Options& options,
-                 SelectorEngine& engine);
 
 }  // namespace galen::alloc

@@ -66,6 +66,10 @@ class Inventory {
   const std::vector<DeviceEntry>& entries() const { return entries_; }
   // The entries of a slice, by index, lie together, in the order of its devices.
   std::uint32_t FirstEntryOf(std::uint32_t slice) const { return first_entry_[slice]; }
+  DeviceId IdOf(std::uint32_t entry) const {
+    return {entries_[entry].slice->driver, entries_[entry].slice->pool,
+            entries_[entry].device->name};
+  }
   // All pools, in order of driver and pool: their slices by index, in the order given.
   const std::vector<PoolSlices>& groups() const { return groups_; }
 
@@ -77,8 +81,8 @@ class Inventory {
   const Interner& interner() const { return interner_; }
   // The value's number that the entry has under the name; 0: it has none.
   std::uint32_t ValueOf(std::uint32_t entry, std::uint32_t name) const;
-  // What blocks allocation unless it is tolerated: NoSchedule and NoExecute, of the slice and then
-  // of rules.
+  // The taints that block allocation unless they are tolerated (NoSchedule, NoExecute): first those
+  // of the slice, then those of DeviceTaintRules.
   std::span<const DeviceTaint> TaintsOf(std::uint32_t entry) const;
 
   // What the node can use. With groups that have to be looked at for this node, the view is built

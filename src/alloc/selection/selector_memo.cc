@@ -56,12 +56,6 @@ void SelectorMemo::ReadTuple(const Entry& selector, std::uint32_t entry) {
   for (const std::uint32_t name : selector.names) tuple_.push_back(inventory_.ValueOf(entry, name));
 }
 
-SelectorMemo::Verdict SelectorMemo::Refuse(Entry& selector, std::uint32_t entry) {
-  selector.refused.resize(inventory_.entries().size());
-  selector.refused[entry] = true;
-  return Verdict::kError;
-}
-
 SelectorMemo::Verdict SelectorMemo::Evaluate(const Entry& selector, std::uint32_t entry) {
   ++evaluations_;
   const cel::Outcome outcome =
@@ -92,7 +86,10 @@ SelectorMemo::Verdict SelectorMemo::Find(std::uint32_t selector, std::uint32_t e
     if (std::equal(tuple_.begin(), tuple_.end(), known))
       return verdict = memo.tuple_verdicts[at->second];
   }
-  if (work_ > kWorkMax) return verdict = Refuse(memo, entry);
+  if (work_ > kWorkMax) {
+    exhausted_ = true;
+    return Verdict::kError;
+  }
   verdict = Evaluate(memo, entry);
   memo.by_hash.emplace(hash, static_cast<std::uint32_t>(memo.tuple_verdicts.size()));
   memo.tuples.insert(memo.tuples.end(), tuple_.begin(), tuple_.end());
@@ -104,7 +101,7 @@ std::string SelectorMemo::ErrorOf(std::uint32_t selector, std::uint32_t entry) {
   Entry& memo = selectors_[selector];
   if (!memo.compiled) Compile(memo);
   if (!memo.status.ok()) return memo.status.message();
-  if (!memo.refused.empty() && memo.refused[entry])
+  if (memo.verdicts[entry] == Verdict::kUnknown)
     return "the selector takes too long on this many devices";
   return memo.selector->Matches(inventory_.entries()[entry].device->facts).error;
 }

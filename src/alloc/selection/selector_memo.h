@@ -47,7 +47,7 @@ class SelectorMemo {
   static constexpr std::uint64_t kWorkMax = 100'000'000;
 
   enum class Verdict : std::uint8_t { kUnknown, kTrue, kFalse, kError };
-  // Never kUnknown. kError, too, where evaluating has taken more than kWorkMax.
+  // Never kUnknown. kError, too, for what is not known when exhausted().
   Verdict Ask(std::uint32_t selector, std::uint32_t entry) {
     const Verdict known = selectors_[selector].verdicts[entry];
     return known != Verdict::kUnknown ? known : Find(selector, entry);
@@ -55,6 +55,8 @@ class SelectorMemo {
   // Why Ask said kError: a sentence.
   std::string ErrorOf(std::uint32_t selector, std::uint32_t entry);
 
+  // Whether evaluating has taken more than kWorkMax, and something was not evaluated for that.
+  bool exhausted() const { return exhausted_; }
   // Expressions evaluated so far.
   std::uint64_t evaluations() const { return evaluations_; }
   PoolCache& pools() { return pools_; }
@@ -67,7 +69,6 @@ class SelectorMemo {
     Status status;
     std::unique_ptr<Selector> selector;
     std::vector<Verdict> verdicts;     // by entry of the inventory
-    std::vector<bool> refused;         // the same, for want of work left; empty if none was
     std::vector<std::uint32_t> names;  // that it reads
     std::vector<std::uint32_t> tuples;
     std::vector<Verdict> tuple_verdicts;
@@ -77,7 +78,6 @@ class SelectorMemo {
   Verdict Find(std::uint32_t selector, std::uint32_t entry);
   void Compile(Entry& selector);
   void ReadTuple(const Entry& selector, std::uint32_t entry);
-  Verdict Refuse(Entry& selector, std::uint32_t entry);
   Verdict Evaluate(const Entry& selector, std::uint32_t entry);
 
   const Inventory& inventory_;
@@ -88,6 +88,7 @@ class SelectorMemo {
   std::vector<std::uint32_t> tuple_;  // scratch
   std::uint64_t evaluations_ = 0;
   std::uint64_t work_ = 0;
+  bool exhausted_ = false;
   PoolCache pools_;
 };
 

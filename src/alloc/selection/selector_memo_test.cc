@@ -81,12 +81,29 @@ TEST(SelectorMemo, RefusesMoreWorkThanAllDevicesTogetherMayTake) {
   const std::uint32_t second = memo.Add("second");
   EXPECT_EQ(memo.Ask(first, 0), SelectorMemo::Verdict::kTrue);
   EXPECT_EQ(memo.Ask(second, 0), SelectorMemo::Verdict::kTrue);
+  EXPECT_FALSE(memo.exhausted());
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(memo.Ask(first, 1), SelectorMemo::Verdict::kError);
     EXPECT_EQ(memo.ErrorOf(first, 1), "the selector takes too long on this many devices");
     EXPECT_EQ(memo.Ask(first, 0), SelectorMemo::Verdict::kTrue) << "what is known stays";
   }
+  EXPECT_TRUE(memo.exhausted());
   EXPECT_EQ(memo.evaluations(), 2u);
+}
+
+// Upstream would have gone on: what it would find nobody knows.
+TEST(SelectorMemo, AnAllocatorThatMeetsWhatWasNotEvaluatedCannotTell) {
+  TestCluster cluster;
+  cluster.AddSlice("s", "pool", {"a", "b", "c", "d"});
+  const auto inventory = Inventory::Create(cluster.slices, {}, cluster.options);
+  const Usage usage(*inventory);
+  CostlyEngine engine;
+  SelectorMemo memo(*inventory, engine);
+  const std::vector<ResourceClaim> claims = {
+      TestCluster::Claim({TestCluster::Exactly("all", 4, "costly")})};
+  const Demand demand = PrepareDemand(claims, cluster.classes, *inventory, memo);
+  EXPECT_EQ(Allocator(*inventory, usage, demand, memo).Check(cluster.node),
+            Outcome::Verdict::kCannotTell);
 }
 
 TEST(CelEngine, EvaluatesSelectorsOfTheApi) {

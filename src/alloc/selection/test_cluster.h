@@ -128,7 +128,12 @@ class TestCluster {
 
   // "r=gpu-0 r=gpu-1 | s=gpu-2" (claims apart), "no fit", "error", "node error", "cannot tell".
   std::string Ask(const std::vector<ResourceClaim>& claims) {
-    outcome = Allocate({slices, rules, classes, allocated}, node, claims, options, engine);
+    const auto inventory = Inventory::Create(slices, rules, options);
+    Usage usage(*inventory);
+    for (const Allocation& allocation : allocated) usage.Add(allocation);
+    SelectorMemo memo(*inventory, engine);
+    const Demand demand = PrepareDemand(claims, classes, *inventory, memo);
+    outcome = Allocator(*inventory, usage, demand, memo).Allocate(node);
     return Text(outcome);
   }
   std::string Ask(const ResourceClaim& claim) { return Ask(std::vector{claim}); }

@@ -8,6 +8,8 @@
 #include "alloc/objects/node_selector.h"
 #include "alloc/objects/pod_reach.h"
 #include "alloc/objects/resource_claim.h"
+#include "alloc/objects/resource_slice.h"
+#include "alloc/quantity.h"
 #include "api_sim/objects/pod_facts.h"
 #include "cluster_sim/allocation/extended_resources.h"
 
@@ -17,6 +19,9 @@ namespace {
 // Limit of different reasons in one message; a thousand nodes may have as many, and the message is
 // shown in the Pod's status.
 constexpr std::size_t kReasonsMax = 4;
+// An error on one node ends the attempt, as in kube-scheduler, which looks on until it has so many
+// nodes that fit (minFeasibleNodesToFind of its schedule_one.go).
+constexpr std::size_t kFeasibleNodesMin = 100;
 // The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
 constexpr std::size_t kHoldersMax = 256;
 
@@ -142,10 +147,10 @@ StatusOr<std::vector<NeededClaim>> ReadAllNeeded(const Json& pod, const Placemen
 bool IsFull(const Json& node, const PlacementFacts& facts) {
   const Json& bound = node["status"]["allocatable"]["pods"];
   if (bound.is_null()) return false;
-  // A quantity: an integer, or one as text. Any other notation sets no limit here.
-  const StatusOr<Json> parsed = bound.is_string() ? Json::Parse(bound.AsString()) : bound;
-  if (!parsed.ok() || !parsed->is_int()) return false;
-  return static_cast<std::int64_t>(facts.pods_on(api_sim::KeyOf(node).name)) >= parsed->AsInt();
+  const StatusOr<alloc::Quantity> most = alloc::ReadQuantity(bound);
+  if (!most.ok()) return false;
+  const auto pods = static_cast<std::int64_t>(facts.pods_on(api_sim::KeyOf(node).name));
+  return alloc::Quantity::Of(pods) >= *most;
 }
 
 // Why the Pod cannot go to `node` whatever its claims; "" when it can.
@@ -211,7 +216,6 @@ class Placer {
       : pod_(pod), needed_(needed), facts_(facts) {}
 
   StatusOr<Placement> PlaceOn(const Json& node) {
-    RETURN_IF_ERROR(CheckReach(node));
     ASSIGN_OR_RETURN(const std::optional<ExtendedNeed> extended, ReadExtended(pod_, node, facts_));
     const bool new_devices = extended && extended->allocation.is_null();
     std::optional<alloc::ResourceClaim> wanted;
@@ -220,6 +224,8 @@ class Placer {
     }
     ASSIGN_OR_RETURN(std::vector<Json> found,
                      QuestionFor(extended ? extended->claim : Json(), wanted).Ask(node));
+    // After the question, as in kube-scheduler: its errors count on nodes out of reach, too.
+    RETURN_IF_ERROR(CheckReach(node));
     auto next = found.begin();
     Placement placement{.node = api_sim::KeyOf(node).name, .claims = {}};
     for (const NeededClaim& one : needed_) {
@@ -283,17 +289,25 @@ StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
   Placer placer(pod, needed, facts);
   const alloc::PodReach reach = alloc::ReadPodReach(pod);
   std::map<std::string, std::size_t> reasons;
+  std::optional<Placement> first;
+  std::size_t feasible = 0;
   for (const auto& [key, node] : facts.nodes) {
     if (const std::string refusal = Refuses(node, reach, facts); !refusal.empty()) {
       ++reasons[refusal];
       continue;
     }
     StatusOr<Placement> placement = placer.PlaceOn(node);
-    // An error ends the attempt, as it does in kube-scheduler: other nodes may only seem to fit.
-    if (placement.ok() || placement.status().code() == Code::kInvalidArgument) return placement;
-    // Equal reasons of several nodes are listed once, with their number.
-    ++reasons[placement.status().message()];
+    if (placement.ok()) {
+      if (!first) first = std::move(placement).value();
+      if (++feasible == kFeasibleNodesMin) break;
+    } else if (placement.status().code() == Code::kInvalidArgument) {
+      return placement.status();
+    } else {
+      // Equal reasons of several nodes are listed once, with their number.
+      ++reasons[placement.status().message()];
+    }
   }
+  if (first) return *std::move(first);
   return NoNode(facts.nodes.size(), reasons);
 }
 

@@ -94,6 +94,8 @@ TEST_F(PlacementTest, AFullNodeTakesNoMorePods) {
   EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-1");
   pods_on_["node-1"] = 2;
   EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-2");
+  Node("node-1")["status"]["allocatable"] = api_sim::Yaml("{pods: 2k}");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-1");
 }
 
 TEST_F(PlacementTest, ThePodGoesWhereItsClaimFits) {
@@ -189,6 +191,20 @@ TEST_F(PlacementTest, ASelectorThatCannotBeEvaluatedEndsTheAttempt) {
   const Status status = PlaceIt(PodWithClaim()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("no such key: index"));
+}
+
+TEST_F(PlacementTest, ASelectorThatFailsOnALaterNodeEndsTheAttemptToo) {
+  Json careless = api_sim::FakeClass("careless", "");
+  careless["spec"]["selectors"] =
+      api_sim::Yaml("[{cel: {expression: 'device.attributes[\"gpu\"].index == 2'}}]");
+  classes_ = api_sim::ByName({careless});
+  for (Json& device : slices_.at({"", "node-1-gpu"})["spec"]["devices"].MutableItems()) {
+    device["attributes"] = api_sim::Yaml("{index: {int: 2}}");
+  }
+  Add(api_sim::FakeClaim("c", "careless"));
+  EXPECT_EQ(PlaceIt(PodWithClaim()).status().code(), Code::kInvalidArgument);
+  Node("node-2")["spec"]["unschedulable"] = true;
+  EXPECT_EQ(NodeFor(PodWithClaim()), "node-1") << "a node that the Pod may not use is not asked";
 }
 
 TEST_F(PlacementTest, TheReasonSaysHowManyDevicesFailedWhat) {

@@ -173,6 +173,8 @@ StatusOr<Placement> Scheduler::Decide(const Json& pod) {
              return view_.pods.Lookup(ClusterView::kByNode, node).size();
            }});
   for (const Json* allocation : unseen) devices.Release(*allocation);
+  // The next Pod's selectors get as much work again.
+  if (devices.memo().exhausted()) devices_.reset();
   return placement;
 }
 

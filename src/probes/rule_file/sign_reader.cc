@@ -30,10 +30,16 @@ Several ReadSeveral(RuleRow& row, SignKind kind) {
   // Errors of all parts are errors of the device; of readings a person has to say which one counts.
   const Several usual = kind == SignKind::kCounter ? Several::kSum : Several::kFirst;
   if (row.Take("several").is_null()) return usual;
-  return row.Choice<Several>("several", {{"first", Several::kFirst},
-                                         {"highest", Several::kHighest},
-                                         {"lowest", Several::kLowest},
-                                         {"sum", Several::kSum}});
+  const Several several = row.Choice<Several>("several", {{"first", Several::kFirst},
+                                                          {"highest", Several::kHighest},
+                                                          {"lowest", Several::kLowest},
+                                                          {"sum", Several::kSum}});
+  // A counter keeps the last value of a part that was removed; nobody can say what a reading of it
+  // would be.
+  if (several == Several::kSum && kind != SignKind::kCounter) {
+    row.Fault("several", "a sum is of counters; of readings name first, highest or lowest");
+  }
+  return several;
 }
 
 // nullopt when the row has none.

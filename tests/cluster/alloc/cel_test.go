@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand"
-	"os"
 	"strings"
 	"testing"
 
@@ -109,29 +108,6 @@ func celDiffers(expr string, ours, original celAnswer) string {
 	}
 	return fmt.Sprintf("ours %s (%s), original %s (%s)", ours.Outcome, ours.Error,
 		original.Outcome, original.Error)
-}
-
-// TestCelExpressionsFromFile shows both sides' answers to expressions that somebody wrote down.
-func TestCelExpressionsFromFile(t *testing.T) {
-	path := os.Getenv("GALEN_CEL_FILE")
-	if path == "" {
-		t.Skip("GALEN_CEL_FILE names no file of expressions, one a line")
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer := startPeer(t, "cel")
-	device := randomDevice(rand.New(rand.NewSource(*celSeed)))
-	for _, expr := range strings.Split(string(content), "\n") {
-		if expr == "" {
-			continue
-		}
-		var ours celAnswer
-		peer.ask(celQuestion{Expr: expr, Device: device, Minor: 37}, &ours)
-		original := celOriginal(expr, device)
-		t.Logf("%s\n   ours %v\n   orig %v  %s", expr, ours, original, celDiffers(expr, ours, original))
-	}
 }
 
 func TestCelIsTheOriginals(t *testing.T) {

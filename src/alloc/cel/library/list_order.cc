@@ -23,19 +23,8 @@ Value SumFrom(Arena& arena, const Value& zero, Arguments arguments) {
 }
 
 bool HasOrder(const Value& value) {
-  switch (value.kind()) {
-    case Kind::kBool:
-    case Kind::kInt:
-    case Kind::kUint:
-    case Kind::kDouble:
-    case Kind::kString:
-    case Kind::kBytes:
-    case Kind::kTimestamp:
-    case Kind::kDuration:
-      return true;
-    default:
-      return false;
-  }
+  return IsKey(value) || value.is(Kind::kBytes) || value.is(Kind::kTimestamp) ||
+         value.is(Kind::kDuration);
 }
 
 // The least element for -1, the greatest for 1: the first of equal ones. As upstream,

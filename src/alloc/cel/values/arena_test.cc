@@ -133,5 +133,14 @@ TEST(MapBuilder, IsASetOfItsKeys) {
   }
 }
 
+TEST(Arena, WhatWasTooLargeToMakeStaysAnErrorWhenItIsJoined) {
+  Arena arena;
+  const Value error = arena.TooLarge();
+  const Value one = Numbers(arena, 0, 1);
+  EXPECT_EQ(arena.Join(error, one).text(), error.text());
+  EXPECT_EQ(arena.Join(one, error).text(), error.text());
+  EXPECT_TRUE(arena.Join(error, error).IsError());
+}
+
 }  // namespace
 }  // namespace galen::alloc::cel

@@ -1,5 +1,5 @@
-// Equality and order of CEL's values. Numbers compare by value whatever their kinds are; two values
-// of different kinds else are not equal, and have no order. Pure functions; any thread.
+// Equality and order of CEL's values. Numbers compare by value, whatever their kinds. Any other two
+// values of different kinds are unequal and have no order. Pure functions; any thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // Package galentable holds Galen's allocator against Kubernetes' own: both get the same question,
-// and what they answer is compared. A name in $GALEN_ALLOC_PEER is the program that answers for
-// Galen.
+// and what they answer is compared.
 package galentable
 
 import (
@@ -10,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
@@ -69,11 +69,11 @@ type Peer struct {
 	output  *bufio.Reader
 }
 
-// StartPeer starts the program; nil without one.
+// StartPeer starts the program: that of the C++ build, or the one that $GALEN_ALLOC_PEER names.
 func StartPeer() (*Peer, error) {
 	program := os.Getenv("GALEN_ALLOC_PEER")
 	if program == "" {
-		return nil, nil
+		program = filepath.Join("..", "..", "..", "..", "build", "release", "tests", "alloc-peer")
 	}
 	peer := &Peer{command: exec.Command(program, "allocate")}
 	peer.command.Stderr = os.Stderr
